@@ -1,0 +1,5 @@
+"""`python -m votewise`."""
+
+from votewise.cli.main import run
+
+run()

@@ -1,0 +1,140 @@
+"""Validation at the door: each `check_` returns the array in its canonical form, or raises."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._errors import InputError
+
+# Rows of a float32 softmax over 1,000 classes miss one by about 1e-6. What misses it by more was rounded
+# or is no distribution, and is refused: renormalising would hide which.
+SIMPLEX_TOLERANCE = 1e-5
+
+_MOST_NAMED = 5
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def first_few(names: Iterable[object], total: int | None = None) -> str:
+    """Name the first few offenders and say how many more there are."""
+    names = list(names)
+    total = len(names) if total is None else total
+    shown = ", ".join(
+        str(name) if isinstance(name, (int, np.integer)) else repr(str(name)) for name in names[:_MOST_NAMED]
+    )
+    more = total - min(len(names), _MOST_NAMED)
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`; else name them all, and the nearest."""
+    if value in choices:
+        return value
+    near = difflib.get_close_matches(str(value), choices, n=1)
+    remedy = f"The nearest is {near[0]!r}" if near else "Pick one of those"
+    raise InputError(f"{name} must be one of {', '.join(choices)}", f"{value!r} came", remedy)
+
+
+def check_whole_number(name: str, value: Any, least: int = 0) -> int:
+    """Return `value` as a Python int that is at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(
+            f"{name} must be a whole number of at least {least}", f"{value!r} came", f"Pass an int, {least} or more"
+        )
+    return int(value)
+
+
+def check_matrix(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return `values` as a finite (N, K) float64 array with N and K at least one."""
+    try:
+        matrix = np.asarray(values)
+        if matrix.dtype.kind not in "biuf":
+            raise TypeError(f"its entries are of type {matrix.dtype}")
+        matrix = matrix.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} must be a table of numbers (items x classes)", str(error), "Pass a 2-D numeric array"
+        ) from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InputError(
+            f"{name} must have two dimensions, items x classes, both at least 1",
+            f"its shape is {matrix.shape}",
+            "Reshape it",
+        )
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if bad.size:
+        raise InputError(
+            f"{name} must be finite",
+            f"{bad.size:,} rows hold NaN or infinity (rows {first_few(bad)})",
+            "Mend or remove those rows",
+        )
+    return matrix
+
+
+def check_simplex(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str_] | None = None) -> FloatArray:
+    """Return `values` as (N, K) float64 whose rows are probability distributions.
+
+    Rows must be non-negative and sum to one within `SIMPLEX_TOLERANCE`; they are never renormalised.
+    """
+    probs = check_matrix(name, values)
+    sums = probs.sum(axis=1)
+    off = (probs < 0).any(axis=1) | (np.abs(sums - 1) > SIMPLEX_TOLERANCE)
+    if off.any():
+        rows = np.flatnonzero(off)
+        named = (
+            f"items {first_few(item_ids[rows[:_MOST_NAMED]], rows.size)}"
+            if item_ids is not None
+            else f"rows {first_few(rows)}"
+        )
+        raise InputError(
+            f"each row of {name} must be non-negative and sum to 1",
+            f"{rows.size:,} of {len(probs):,} do not ({named}; the first sums to {sums[rows[0]]:.6g})",
+            "Divide each row by its sum if the numbers are rounded; apply softmax first if they are logits",
+        )
+    return probs
+
+
+def check_pair(reference: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the people's and the model's distributions, both (N, K) on the simplex and of one shape."""
+    p = check_simplex("reference", reference)
+    q = check_simplex("probs", probs)
+    if p.shape != q.shape:
+        raise InputError(
+            "reference and probs must have one shape, items x classes",
+            f"they are {p.shape} and {q.shape}",
+            "Line up items and classes before scoring",
+        )
+    return p, q
+
+
+def check_labels(labels: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
+    """Return hard labels (N,) int64, each a column of `probs`, and `probs` (N, K) on the simplex."""
+    q = check_simplex("probs", probs)
+    y = np.asarray(labels)
+    if y.ndim != 1 or y.dtype.kind not in "iu" or len(y) != len(q):
+        raise InputError(
+            f"labels must be {len(q)} whole numbers, one for each row of probs",
+            f"an array of shape {y.shape} and type {y.dtype} came",
+            "Pass class indices",
+        )
+    outside = np.flatnonzero((y < 0) | (y >= q.shape[1]))
+    if outside.size:
+        raise InputError(
+            f"labels must lie between 0 and {q.shape[1] - 1}",
+            f"{outside.size:,} do not (rows {first_few(outside)}; the first is {y[outside[0]]})",
+            "Give the index of a class column",
+        )
+    return y.astype(np.int64, copy=False), q
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only view, so that a frozen dataclass is frozen through and through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

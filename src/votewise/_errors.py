@@ -1,0 +1,29 @@
+"""What votewise raises. Every message says what was wanted, what came, and what to do."""
+
+from __future__ import annotations
+
+
+class VotewiseError(Exception):
+    """Base of every error votewise raises on purpose."""
+
+
+class InputError(VotewiseError, ValueError):
+    """Something handed to votewise does not have the content it needs."""
+
+    def __init__(self, wanted: str, came: str, remedy: str) -> None:
+        """Compose the message from its three parts, each without a closing full stop."""
+        super().__init__(f"{wanted}, but {came}. {remedy}.")
+        self.wanted = wanted
+        self.came = came
+        self.remedy = remedy
+
+
+class MissingExtraError(VotewiseError, ImportError):
+    """A part of votewise needs an optional dependency that is not installed."""
+
+    def __init__(self, purpose: str, module: str, extra: str) -> None:
+        """Name the missing module and the extra that brings it."""
+        super().__init__(
+            f"{purpose} needs the package {module}, which is not installed. "
+            f"Install it with: pip install 'votewise[{extra}]'."
+        )

@@ -1,0 +1,26 @@
+"""Small formulas that several rooms need; arithmetic on arrays already checked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from votewise._checks import FloatArray
+
+
+def cross_entropy_rows(p: FloatArray, q: FloatArray) -> FloatArray:
+    """-sum_k p_k log q_k in nats, (N,), with 0 log 0 = 0: infinite where q_k is 0 and p_k is not."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(q, out=np.zeros_like(q), where=p > 0)
+    logs *= p
+    return np.asarray(-logs.sum(axis=1))
+
+
+def entropy_rows(p: FloatArray) -> FloatArray:
+    """-sum_k p_k log p_k in nats, (N,), never below zero."""
+    return np.maximum(cross_entropy_rows(p, p), 0.0)
+
+
+def average_ranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1, (N,), equal values sharing their mean rank."""
+    _, group, size = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(size) - (size - 1) / 2)[group])

@@ -1,0 +1,1 @@
+"""One file a command, each loading the library only when it is called."""

@@ -1,0 +1,84 @@
+"""`votewise inspect`: what is in a table of votes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from votewise.cli import options
+from votewise.cli.options import Annotator, Classes, Duplicates, Empty, Form, Item, Json, Label, Missing, VotesFile
+
+if TYPE_CHECKING:
+    from votewise.overview import Overview
+    from votewise.votes import Votes
+
+_MOST_CLASSES_SHOWN = 12
+_BAR = 30
+
+
+def inspect(
+    votes: VotesFile,
+    form: Form = None,
+    item: Item = None,
+    annotator: Annotator = None,
+    label: Label = None,
+    classes: Classes = None,
+    duplicates: Duplicates = "error",
+    missing: Missing = "error",
+    empty: Empty = "error",
+    as_json: Json = False,
+) -> None:
+    """What a table of votes holds, and which delivery suits it."""
+    from votewise.overview import overview
+
+    reading = {"form": form, "item": item, "annotator": annotator, "label": label}
+    table = options.load_votes(votes, classes, **reading, duplicates=duplicates, missing=missing, empty=empty)
+    seen = overview(table)
+    if as_json:
+        options.print_json(asdict(seen))
+    else:
+        _print(table, seen)
+
+
+def _print(votes: Votes, seen: Overview) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    screen = options.console()
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold")
+    facts.add_column()
+    facts.add_row("items", f"{seen.items:,}")
+    if seen.annotators is not None:
+        facts.add_row("annotators", f"{seen.annotators:,}")
+    if seen.votes is not None and seen.votes_per_item is not None:
+        per = seen.votes_per_item
+        spread = f"{per['min']:g} to {per['max']:g} an item, median {per['median']:g}, mean {per['mean']:.2f}"
+        facts.add_row("votes", f"{seen.votes:,} ({spread})")
+    else:
+        facts.add_row("votes", "shares only, numbers unknown")
+    facts.add_row("unanimous", f"{seen.unanimous:.1%} of items")
+    facts.add_row("tied", f"{seen.ties:,} items")
+    facts.add_row("entropy", ", ".join(f"{name} {value:.3f}" for name, value in seen.entropy.items()) + " nats")
+    for name, value in (("Fleiss' kappa", seen.fleiss_kappa), ("Krippendorff's alpha", seen.krippendorff_alpha)):
+        facts.add_row(name, "undefined" if value is None else f"{value:.3f}")
+    if seen.reliability is not None:
+        facts.add_row("reliability", f"{seen.reliability:.2f} (of the items' entropies; split halves, Spearman-Brown)")
+    screen.print(facts)
+
+    shares = votes.probs.mean(axis=0)
+    bars = Table.grid(padding=(0, 2))
+    for index in np.argsort(-shares, kind="stable")[:_MOST_CLASSES_SHOWN]:
+        bars.add_row(
+            escape(seen.classes[index]), f"{shares[index]:6.1%}", "█" * round(_BAR * shares[index] / shares.max())
+        )
+    screen.print(f"\n[bold]{len(seen.classes)} classes, mean share of the votes[/bold]")
+    screen.print(bars)
+    if len(seen.classes) > _MOST_CLASSES_SHOWN:
+        screen.print(f"and {len(seen.classes) - _MOST_CLASSES_SHOWN} more")
+
+    screen.print(f"\n[bold]Start with: {seen.advice.method}[/bold]")
+    for reason in seen.advice.reasons:
+        screen.print(f"  - {reason}")

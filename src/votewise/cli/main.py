@@ -1,0 +1,80 @@
+"""The `votewise` command: the list of commands, and errors turned into one message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from enum import IntEnum
+from typing import Annotated
+
+import typer
+
+from votewise._errors import MissingExtraError, VotewiseError
+from votewise.cli.commands import datasets, deliver, demo, inspect, score
+
+
+class Exit(IntEnum):
+    """What the shell is told."""
+
+    OK = 0
+    FAILED = 1
+    BAD_INPUT = 2
+
+
+program = typer.Typer(
+    name="votewise",
+    help="Train on votes, not verdicts: read votes, turn them into labels for any trainer, score models against them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+program.command("demo")(demo.demo)
+program.command("inspect")(inspect.inspect)
+program.command("deliver")(deliver.deliver)
+program.command("score")(score.score)
+program.command("datasets")(datasets.datasets)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from votewise import __version__
+
+        typer.echo(f"votewise {__version__}")
+        raise typer.Exit
+
+
+@program.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Train on votes, not verdicts: read votes, turn them into labels for any trainer, score models against them."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit code. Bad input gives one message, never a traceback."""
+    try:
+        program(args=arguments, prog_name="votewise")
+        return Exit.OK
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else Exit.OK
+    except MissingExtraError as error:
+        return _complain(str(error), Exit.FAILED)
+    except VotewiseError as error:
+        return _complain(str(error), Exit.BAD_INPUT)
+    except OSError as error:
+        return _complain(f"the system refused: {error}. Check space and permissions.", Exit.FAILED)
+    except MemoryError:
+        return _complain("the data do not fit into memory. Use fewer rows, or a machine with more.", Exit.FAILED)
+
+
+def run() -> None:
+    """Entry point of the installed command."""
+    sys.exit(main())
+
+
+def _complain(message: str, code: Exit) -> Exit:
+    typer.echo(f"votewise: {message}", err=True)
+    return code

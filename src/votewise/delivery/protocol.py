@@ -1,0 +1,82 @@
+"""The contract between votes and any trainer: targets as a pure function of (seed, epoch, item)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import IntArray, check_whole_number
+from votewise._errors import InputError
+
+TargetArray = npt.NDArray[np.float32]
+
+
+class Delivery(ABC):
+    """How labels reach the loss. No state: the same question always has the same answer.
+
+    So it does not matter in which order, batch, worker or process items are asked for, nor whether
+    training was interrupted. Items are addressed by row number and drawn by id: an item keeps its labels
+    in every subset of the votes it is part of.
+
+    Attributes:
+        item_ids: (N,) text.
+        classes: K names, the meaning of target columns and label numbers.
+    """
+
+    item_ids: npt.NDArray[np.str_]
+    classes: tuple[str, ...]
+
+    @abstractmethod
+    def targets(self, epoch: int, items: npt.ArrayLike | None = None) -> TargetArray:
+        """What the loss is given in an epoch, (B, K) float32, rows sum to one.
+
+        Args:
+            epoch: counted from 0.
+            items: row numbers, (B,); all N if left out.
+        """
+
+    def _rows(self, items: npt.ArrayLike | None) -> npt.NDArray[Any] | slice:
+        """Checked row numbers, or a slice over all."""
+        if items is None:
+            return slice(None)
+        rows = np.asarray(items)
+        n = len(self.item_ids)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise InputError(
+                "items must be a list of row numbers", f"{rows.dtype} of shape {rows.shape} came", "Pass integers"
+            )
+        if rows.size and (rows.min() < 0 or rows.max() >= n):
+            raise InputError(
+                f"items must lie between 0 and {n - 1}",
+                f"they run from {rows.min()} to {rows.max()}",
+                "Check the indices",
+            )
+        return rows.astype(np.int64, copy=False)
+
+
+class HardDelivery(Delivery):
+    """A delivery of one class an item: the targets are one-hot rows of the labels."""
+
+    @abstractmethod
+    def labels(self, epoch: int, items: npt.ArrayLike | None = None) -> IntArray:
+        """The class each item has in an epoch, (B,) int64.
+
+        Args:
+            epoch: counted from 0.
+            items: row numbers, (B,); all N if left out.
+        """
+
+    def targets(self, epoch: int, items: npt.ArrayLike | None = None) -> TargetArray:
+        """One-hot rows of `labels(epoch, items)`, (B, K) float32."""
+        labels = self.labels(epoch, items)
+        one_hot = np.zeros((len(labels), len(self.classes)), dtype=np.float32)
+        one_hot[np.arange(len(labels)), labels] = 1
+        return one_hot
+
+
+def check_epoch(epoch: int) -> int:
+    """Return an epoch as an int, at least 0."""
+    return check_whole_number("epoch", epoch)

@@ -1,0 +1,32 @@
+"""The whole distribution in every step."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise.delivery.protocol import Delivery, TargetArray, check_epoch
+from votewise.targets import Targets, as_targets
+from votewise.votes import Votes
+
+
+class Soft(Delivery):
+    """Soft labels: item i's target is p_i in every epoch.
+
+    Example:
+        >>> votes = Votes.from_counts([[3, 1], [0, 4]])
+        >>> Soft(votes).targets(epoch=7)
+        array([[0.75, 0.25],
+               [0.  , 1.  ]], dtype=float32)
+    """
+
+    def __init__(self, source: Votes | Targets) -> None:
+        """Deliver vote shares, or any other targets."""
+        beliefs = as_targets(source)
+        self.item_ids, self.classes = beliefs.item_ids, beliefs.classes
+        self._probs = beliefs.probs.astype(np.float32)
+
+    def targets(self, epoch: int, items: npt.ArrayLike | None = None) -> TargetArray:
+        """The distributions, the same in each epoch, (B, K) float32."""
+        check_epoch(epoch)
+        return self._probs[self._rows(items)].copy()

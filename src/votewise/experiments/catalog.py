@@ -1,0 +1,73 @@
+"""The methods by name, for the command line and for stored configurations. Python code imports the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from votewise._checks import check_choice
+from votewise.delivery import (
+    SLS,
+    Delivery,
+    LabelSmoothing,
+    Majority,
+    Multipass,
+    Soft,
+    deterministic_control,
+    shuffled_sls,
+)
+from votewise.votes import Votes
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to deliver votes.
+
+    Attributes:
+        summary: the target of item i at epoch t, in a line.
+        paper: where it comes from.
+        hard: whether it gives one class an item and epoch.
+        build: from votes, seed and hold (epochs a draw is kept; only draws use it).
+    """
+
+    summary: str
+    paper: str
+    hard: bool
+    build: Callable[[Votes, int, int], Delivery]
+
+
+_PAPER_A = "arXiv 2605.20642"
+
+METHODS: dict[str, Method] = {
+    "soft": Method("the vote share p_i", "arXiv 2511.14117", False, lambda votes, _seed, _hold: Soft(votes)),
+    "multipass": Method(
+        "vote t mod m_i of the item's votes, shuffled once",
+        _PAPER_A,
+        True,
+        lambda votes, seed, _hold: Multipass(votes, seed=seed),
+    ),
+    "deterministic-control": Method(
+        "multipass in the order of seed + 1000",
+        _PAPER_A,
+        True,
+        lambda votes, seed, _hold: deterministic_control(votes, seed=seed),
+    ),
+    "sls": Method("one draw from p_i", _PAPER_A, True, lambda votes, seed, hold: SLS(votes, seed=seed, hold=hold)),
+    "shuffled-sls": Method(
+        "sls after one permutation of the p_i",
+        _PAPER_A,
+        True,
+        lambda votes, seed, hold: shuffled_sls(votes, seed=seed, hold=hold),
+    ),
+    "majority": Method(
+        "the class with most votes, lowest in a tie", "-", True, lambda votes, _seed, _hold: Majority(votes)
+    ),
+    "label-smoothing": Method(
+        "the majority, smoothed by 0.1", "arXiv 1906.02629", False, lambda votes, _seed, _hold: LabelSmoothing(votes)
+    ),
+}
+
+
+def find_method(name: str) -> Method:
+    """The method of a name; an unknown one is an error that lists them all."""
+    return METHODS[check_choice("the method", name, tuple(METHODS))]

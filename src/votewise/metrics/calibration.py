@@ -1,0 +1,258 @@
+"""Is confidence earned? Binned and smooth calibration errors, with what chance alone would show.
+
+Here `confidence` is max_k q_k and `correct` whether that class is the label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import FloatArray, IntArray, check_labels, check_pair, check_whole_number
+from votewise._random import stream_generator
+
+# The smooth calibration error is computed on a grid this fine: errors of order (1/4096)^2.
+_GRID = 4096
+
+# Within a bin, this many cells of near-equal confidence are drawn as binomials; with fewer items a cell is an item.
+_CELLS_A_BIN = 256
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The calibration error a perfectly calibrated model shows by chance.
+
+    Attributes:
+        mean: over simulated labels.
+        low: 2.5 % quantile.
+        high: 97.5 % quantile; an error below it is no evidence of miscalibration.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class BrierParts:
+    """Soft Brier = reliability - resolution + uncertainty + spread - 2 covariance, exactly.
+
+    Attributes:
+        reliability: sum_g w_g |mean q - mean p|^2 over groups g: how far stated shares are from people's.
+        resolution: sum_g w_g |mean p in g - mean p|^2: how far the groups tell items apart.
+        uncertainty: E|p - mean p|^2: how different items are.
+        spread: E|q - mean q in g|^2, zero where q is constant in each group.
+        covariance: E(q - mean q in g)(p - mean p in g), zero likewise.
+    """
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+    spread: float
+    covariance: float
+
+    @property
+    def total(self) -> float:
+        """The soft Brier score the parts make up."""
+        return self.reliability - self.resolution + self.uncertainty + self.spread - 2 * self.covariance
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """Accuracy as a smooth function of confidence.
+
+    Attributes:
+        confidence: (G,) grid.
+        accuracy: (G,) kernel-smoothed; NaN where no item is near.
+        density: (G,) of items, integrates to one.
+        bandwidth: of the kernel.
+    """
+
+    confidence: FloatArray
+    accuracy: FloatArray
+    density: FloatArray
+    bandwidth: float
+
+
+def confidence_and_correctness(labels: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Confidence (N,) and 0/1 correctness (N,) of the top class."""
+    y, q = check_labels(labels, probs)
+    return np.clip(q.max(axis=1), 0.0, 1.0), (q.argmax(axis=1) == y).astype(np.float64)
+
+
+def ece(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float:
+    """Equal-mass expected calibration error: sum_b (n_b / N) |accuracy_b - confidence_b|.
+
+    Items are sorted by confidence and cut into `bins` bins of equal count (as near as may be). Items of
+    equal confidence share their mean correctness, so that where a cut falls among them does not matter.
+
+    Example:
+        >>> ece([0, 0, 1, 1], [[0.5, 0.5]] * 4)
+        0.0
+    """
+    confidence, correct = confidence_and_correctness(labels, probs)
+    bin_of, shared = equal_mass_bins(confidence, correct, bins)
+    gap = np.bincount(bin_of, weights=shared - confidence)
+    return float(np.abs(gap).sum() / len(confidence))
+
+
+def ece_floor(
+    labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int = 1000
+) -> Floor:
+    """The equal-mass ECE of a perfectly calibrated model with these confidences, by simulation.
+
+    Correctness is drawn from each item's confidence (`labels` only give the shape). In each bin, runs of up to
+    N / (256 bins) items of neighbouring confidence are drawn as one binomial of their mean; below 256 items a
+    bin, every item is drawn by itself.
+    """
+    confidence, _ = confidence_and_correctness(labels, probs)
+    n, bins = len(confidence), min(check_whole_number("bins", bins, least=1), len(confidence))
+    ordered = np.sort(confidence)
+    edges = _bin_edges(n, bins)
+    cell_edges = np.unique(
+        np.concatenate([np.linspace(low, high, _CELLS_A_BIN + 1).astype(np.int64) for low, high in pairwise(edges)])
+    )
+    size = np.diff(cell_edges)
+    expected = np.add.reduceat(ordered, cell_edges[:-1])
+    first_cell = np.searchsorted(cell_edges, edges[:-1])
+    rng = stream_generator(seed, "ece floor")
+    drawn = rng.binomial(size, np.clip(expected / size, 0, 1), size=(draws, len(size)))
+    gaps = np.add.reduceat(drawn - expected, first_cell, axis=1)
+    simulated = np.abs(gaps).sum(axis=1) / n
+    return Floor(float(simulated.mean()), *(float(value) for value in np.quantile(simulated, [0.025, 0.975])))
+
+
+def smooth_ece(labels: npt.ArrayLike, probs: npt.ArrayLike) -> float:
+    """Smooth calibration error of Blasiok and Nakkiran (arXiv 2309.12236): no bins to choose.
+
+    The residuals correct - confidence are smoothed over confidence by a Gaussian kernel reflected at 0 and
+    1; the error is the integral of their absolute value, at the bandwidth that equals the error itself.
+    """
+    confidence, correct = confidence_and_correctness(labels, probs)
+    return smooth_error(residual_grid(confidence, correct))[0]
+
+
+def reliability_curve(labels: npt.ArrayLike, probs: npt.ArrayLike, *, points: int = 256) -> ReliabilityCurve:
+    """Kernel-smoothed accuracy against confidence, at the bandwidth of `smooth_ece`, for drawing."""
+    confidence, correct = confidence_and_correctness(labels, probs)
+    bandwidth = max(smooth_error(residual_grid(confidence, correct))[1], 1e-3)
+    hits = smooth_on_grid(_spread_on_grid(confidence, correct), bandwidth)
+    mass = smooth_on_grid(_spread_on_grid(confidence, np.ones_like(confidence)), bandwidth)
+    middle = (np.arange(_GRID) + 0.5) / _GRID
+    near = mass * len(confidence) > 1e-3
+    curve = np.divide(hits, mass, out=np.full(_GRID, np.nan), where=near)
+    step = max(_GRID // points, 1)
+    return ReliabilityCurve(middle[::step], np.clip(curve[::step], 0, 1), np.maximum(mass[::step], 0), bandwidth)
+
+
+def brier_parts(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> BrierParts:
+    """Decompose the soft Brier score over groups of items with alike predictions.
+
+    Groups are made by top class and, within each, equal-mass bins of confidence, about `bins` in all. (Bins of
+    confidence alone would put a sure cat beside a sure dog, and find no resolution in any model.)
+    """
+    p, q = check_pair(reference, probs)
+    group = alike_predictions(q, bins)
+    weight, mean_p, mean_q = group_means(p, q, group)
+    overall = p.mean(axis=0)
+    return BrierParts(
+        float((weight * ((mean_q - mean_p) ** 2).sum(axis=1)).sum()),
+        float((weight * ((mean_p - overall) ** 2).sum(axis=1)).sum()),
+        float(((p - overall) ** 2).sum(axis=1).mean()),
+        float(((q - mean_q[group]) ** 2).sum(axis=1).mean()),
+        float(((q - mean_q[group]) * (p - mean_p[group])).sum(axis=1).mean()),
+    )
+
+
+def group_means(p: FloatArray, q: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Share of items in each group, (G,), and the groups' means of p and q, (G, K) each."""
+    size = np.bincount(group).astype(np.float64)
+    means = [
+        np.stack([np.bincount(group, weights=column) for column in table.T], axis=1) / size[:, None] for table in (p, q)
+    ]
+    return size / len(group), means[0], means[1]
+
+
+def equal_mass_bins(confidence: FloatArray, correct: FloatArray, bins: int) -> tuple[IntArray, FloatArray]:
+    """Bin of each item, (N,), and its correctness averaged over items of equal confidence, (N,)."""
+    n = len(confidence)
+    edges = _bin_edges(n, min(check_whole_number("bins", bins, least=1), n))
+    bin_of = np.empty(n, dtype=np.int64)
+    bin_of[np.argsort(confidence, kind="stable")] = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    _, group, size = np.unique(confidence, return_inverse=True, return_counts=True)
+    return bin_of, (np.bincount(group, weights=correct) / size)[group]
+
+
+def alike_predictions(probs: FloatArray, bins: int) -> IntArray:
+    """Group of each item, (N,), by top class and equal-mass bins of confidence within it.
+
+    Each top class gets bins in proportion to its items, at least one. Items of equal confidence stay together,
+    in the bin of their middle one, so the order of items does not matter.
+    """
+    check_whole_number("bins", bins, least=1)
+    top, confidence = probs.argmax(axis=1), probs.max(axis=1)
+    group = np.empty(len(probs), dtype=np.int64)
+    groups = 0
+    for label in np.unique(top):
+        rows = np.flatnonzero(top == label)
+        edges = _bin_edges(len(rows), min(max(round(bins * len(rows) / len(probs)), 1), len(rows)))
+        _, value, size = np.unique(confidence[rows], return_inverse=True, return_counts=True)
+        middle = np.cumsum(size) - (size + 1) // 2
+        names, bin_of = np.unique(np.searchsorted(edges, middle[value], side="right"), return_inverse=True)
+        group[rows] = groups + bin_of
+        groups += len(names)
+    return group
+
+
+def residual_grid(confidence: FloatArray, correct: FloatArray) -> FloatArray:
+    """Mean residual density correct - confidence on the grid of confidence, (G,)."""
+    return _spread_on_grid(confidence, correct - confidence)
+
+
+def smooth_error(residual: FloatArray) -> tuple[float, float]:
+    """The fixed point error(bandwidth) = bandwidth of smoothed residuals: (error, bandwidth)."""
+    low, high = 0.0, 1.0  # error(s) / s falls with s, so the crossing is unique: halve until it is pinned down
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if absolute_mean(smooth_on_grid(residual, middle)) > middle else (low, middle)
+    return float(absolute_mean(smooth_on_grid(residual, high))), high
+
+
+def smooth_on_grid(values: FloatArray, bandwidth: float) -> FloatArray:
+    """Smooth (..., G) grid values with a Gaussian reflected at both ends.
+
+    Reflected at 0 and 1, the Gaussian acts on each cosine by a factor exp(-(pi k s)^2 / 2), so the smoothing
+    is exact in the cosine transform.
+    """
+    from scipy.fft import dct, idct
+
+    decay = np.exp(-((np.pi * np.arange(values.shape[-1]) * bandwidth) ** 2) / 2)
+    return np.asarray(idct(dct(values, axis=-1) * decay, axis=-1))
+
+
+def absolute_mean(density: FloatArray) -> npt.NDArray[np.float64] | float:
+    """Integral of |density| over [0, 1] for (..., G) grid values."""
+    return np.asarray(np.abs(density).mean(axis=-1))
+
+
+def grid_cells(confidence: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Each item's lower grid cell, (N,), and the share of it that belongs to the next, (N,)."""
+    place = np.clip(confidence * _GRID - 0.5, 0, _GRID - 1)
+    lower = np.minimum(place.astype(np.int64), _GRID - 2)
+    return lower, place - lower
+
+
+def _spread_on_grid(confidence: FloatArray, weights: FloatArray) -> FloatArray:
+    """Density of weights on the grid, each shared linearly by the two nearest cells; integrates to the mean weight."""
+    lower, share = grid_cells(confidence)
+    density = np.bincount(lower, weights * (1 - share), _GRID) + np.bincount(lower + 1, weights * share, _GRID)
+    return np.asarray(density * _GRID / len(confidence))
+
+
+def _bin_edges(n: int, bins: int) -> IntArray:
+    """Where bins of n sorted items begin and end, (bins + 1,): the first n mod bins get one more."""
+    sizes = np.full(bins, n // bins) + (np.arange(bins) < n % bins)
+    return np.concatenate([[0], np.cumsum(sizes)])

@@ -1,0 +1,57 @@
+"""A small network on hashed character n-grams: words, emoticons and short texts without a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+
+def hash_ngrams(
+    texts: Sequence[str], *, buckets: int = 8192, sizes: Sequence[int] = (2, 3, 4), most: int = 256
+) -> npt.NDArray[np.int64]:
+    """Character n-grams of each text as bucket numbers, (N, L), padded with 0.
+
+    Args:
+        texts: N texts; their ends are marked, so that a prefix differs from an infix.
+        buckets: of the hash; bucket 0 is kept for padding.
+        sizes: lengths of the n-grams.
+        most: n-grams kept of a text, L at most.
+    """
+    rows = []
+    for text in texts:
+        marked = f"<{text}>"
+        grams = [marked[start : start + size] for size in sizes for start in range(len(marked) - size + 1)]
+        rows.append([1 + crc32(gram.encode()) % (buckets - 1) for gram in grams[:most]])
+    width = max((len(row) for row in rows), default=1)
+    table = np.zeros((len(rows), width), dtype=np.int64)
+    for index, row in enumerate(rows):
+        table[index, : len(row)] = row
+    return table
+
+
+class NgramNet(nn.Module):
+    """Mean of n-gram embeddings, one hidden layer, K logits."""
+
+    def __init__(self, n_classes: int, *, buckets: int = 8192, width: int = 64, dropout: float = 0.2) -> None:
+        """Build the layers.
+
+        Args:
+            n_classes: K.
+            buckets: as given to `hash_ngrams`.
+            width: of the embedding and the hidden layer.
+            dropout: before each linear layer.
+        """
+        super().__init__()
+        self.embed = nn.EmbeddingBag(buckets, width, mode="mean", padding_idx=0)
+        self.head = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, n_classes)
+        )
+
+    def forward(self, grams: torch.Tensor) -> torch.Tensor:
+        """Logits (B, K) of bucket numbers (B, L)."""
+        return self.head(self.embed(grams))

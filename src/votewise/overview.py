@@ -1,0 +1,143 @@
+"""What a table of votes holds, and which delivery suits it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from votewise._checks import IntArray
+from votewise.votes import (
+    Votes,
+    entropy_per_item,
+    entropy_reliability,
+    fleiss_kappa,
+    krippendorff_alpha,
+    tied,
+    unanimous,
+)
+
+# Votes an item up to which arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly.
+SPARSE = 10
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which delivery to start with, and why.
+
+    Attributes:
+        method: a name of `votewise.experiments.METHODS`.
+        reasons: sentences.
+    """
+
+    method: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A table of votes at a glance; None where a number is undefined.
+
+    Attributes:
+        items: N.
+        classes: names.
+        annotators: how many; None where the source does not say.
+        votes: in all; None for probabilities.
+        votes_per_item: min, median, mean, max; None for probabilities.
+        unanimous: share of items on which all agree.
+        ties: items whose largest vote is shared.
+        entropy: mean, median, max of the items' entropies, nats.
+        fleiss_kappa: agreement beyond chance.
+        krippendorff_alpha: the same, Krippendorff's, nominal.
+        reliability: of the items' entropies, by split halves.
+        advice: what to try.
+    """
+
+    items: int
+    classes: tuple[str, ...]
+    annotators: int | None
+    votes: int | None
+    votes_per_item: dict[str, float] | None
+    unanimous: float
+    ties: int
+    entropy: dict[str, float]
+    fleiss_kappa: float | None
+    krippendorff_alpha: float | None
+    reliability: float | None
+    advice: Advice
+
+
+def overview(votes: Votes) -> Overview:
+    """Describe votes and advise on a delivery."""
+    entropy = entropy_per_item(votes)
+    known = votes.counts is not None
+    per_item = votes.counts.sum(axis=1) if votes.counts is not None else None
+    reliability = entropy_reliability(votes) if known else None
+    corrected = None if reliability is None else reliability.reliability
+    return Overview(
+        items=votes.n_items,
+        classes=votes.classes,
+        annotators=None if votes.ballots is None else len(votes.ballots.annotator_ids),
+        votes=None if per_item is None else int(per_item.sum()),
+        votes_per_item=None if per_item is None else _spread(per_item),
+        unanimous=float(unanimous(votes).mean()),
+        ties=int(tied(votes).sum()),
+        entropy={"mean": float(entropy.mean()), "median": float(np.median(entropy)), "max": float(entropy.max())},
+        fleiss_kappa=_defined(fleiss_kappa(votes)) if known else None,
+        krippendorff_alpha=_defined(krippendorff_alpha(votes)) if known else None,
+        reliability=corrected,
+        advice=advise(votes, corrected),
+    )
+
+
+def advise(votes: Votes, reliability: float | None) -> Advice:
+    """Which delivery to start with.
+
+    Args:
+        votes: the votes.
+        reliability: of the items' entropies, as `overview` measures it.
+    """
+    if votes.counts is None:
+        return Advice("soft", ("The votes are shares without counts: soft and sls can use them, multipass cannot.",))
+    per_item = votes.counts.sum(axis=1)
+    typical = float(np.median(per_item))
+    agreed = float(unanimous(votes).mean())
+    if agreed == 1:
+        several = (
+            "one vote an item says nothing about disagreement; collect more." if typical == 1 else "nobody disagrees."
+        )
+        return Advice("majority", (f"Every delivery gives the same labels here: {several}",))
+    reasons = [f"{1 - agreed:.0%} of the items show disagreement, which a majority label would discard."]
+    if typical <= SPARSE:
+        method = "multipass"
+        reasons.append(
+            f"{typical:g} votes an item (median) are few: shares are noisy, and delivering the votes one an epoch "
+            "tends to give better likelihoods than training on the shares themselves."
+        )
+    else:
+        method = "soft"
+        reasons.append(
+            f"{typical:g} votes an item (median) are many: soft labels, multipass and sls end up alike; soft is "
+            "simplest, while the hard ones tend to find flatter minima."
+        )
+    if reliability is not None and 0 < reliability < 1:
+        doubled = 2 * reliability / (1 + reliability)
+        reasons.append(
+            f"Items are ranked by disagreement with reliability {reliability:.2f}, so no model's entropy correlation "
+            f"can pass {math.sqrt(reliability):.2f}; twice the votes would raise that to {math.sqrt(doubled):.2f}."
+        )
+    return Advice(method, tuple(reasons))
+
+
+def _spread(per_item: IntArray) -> dict[str, float]:
+    return {
+        "min": int(per_item.min()),
+        "median": float(np.median(per_item)),
+        "mean": float(per_item.mean()),
+        "max": int(per_item.max()),
+    }
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value

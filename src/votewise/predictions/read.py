@@ -1,0 +1,132 @@
+"""Tables of predicted probabilities, lined up with votes by item id and class name."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import FloatArray, IntArray, check_matrix, check_simplex, first_few
+from votewise._errors import InputError
+from votewise.votes import Votes, numeric_table, open_source, read_votes
+
+
+def read_predictions(
+    source: str | os.PathLike[str] | Any, votes: Votes, *, item: str | None = None, normalize: bool = False
+) -> tuple[Votes, FloatArray]:
+    """Read predictions and line them up with votes.
+
+    Args:
+        source: .csv, .tsv, .parquet, .jsonl or frame with an item column and a column for each class, in any
+            order; or .npy or array (N, K) with the items and classes of `votes` in their order.
+        votes: what people said. Items without a prediction are left out of the result.
+        item: name of the item column, if it is not a known one.
+        normalize: divide each row by its sum; without it a row that does not sum to one is an error.
+
+    Returns:
+        The votes of the predicted items, over the classes of the predictions if those are more, and the
+        predictions (N, K) in the same order.
+    """
+    table = open_source(source)
+    if isinstance(table, np.ndarray):
+        probs = check_matrix("predictions", table)
+        if probs.shape != (votes.n_items, votes.n_classes):
+            raise InputError(
+                f"an array of predictions must be {votes.n_items} items x {votes.n_classes} classes, like the votes",
+                f"its shape is {probs.shape}",
+                "Give a table with item ids and class names, or name all classes with classes= (--classes)",
+            )
+        return votes, _on_simplex(probs, normalize, votes.item_ids)
+    ids, classes, matrix = numeric_table(table, item=item, what="predictions")
+    lacking = [name for name in votes.classes if name not in classes]
+    if lacking:
+        raise InputError(
+            "predictions must have a column for each class of the votes",
+            f"{first_few(lacking)} are missing; the columns are {first_few(classes)}",
+            "Add those columns (zeros where the model knows no such class)",
+        )
+    rows, order = _line_up(votes.item_ids, ids)
+    joined = votes.take(rows) if len(rows) < votes.n_items else votes
+    joined = joined.with_classes([*votes.classes, *(name for name in classes if name not in votes.classes)])
+    columns = [classes.index(name) for name in joined.classes]
+    return joined, _on_simplex(matrix[order][:, columns], normalize, joined.item_ids)
+
+
+def read_labels(source: str | os.PathLike[str] | Any, votes: Votes, scored: Votes) -> IntArray:
+    """Read one hard label an item, lined up with the items that are scored.
+
+    Args:
+        source: a table with an item and a label column, or .npy (N,) of class numbers in the order of `votes`.
+        votes: all items.
+        scored: those of them that are scored, over all classes.
+
+    Returns:
+        Class numbers, one for each item of `scored`.
+    """
+    table = open_source(source)
+    rows, _ = _line_up(votes.item_ids, scored.item_ids)
+    if isinstance(table, np.ndarray):
+        if table.ndim != 1 or table.dtype.kind not in "iu" or len(table) != votes.n_items:
+            raise InputError(
+                f"an array of labels must hold {votes.n_items} whole numbers, one for each item of the votes",
+                f"{table.dtype} of shape {table.shape} came",
+                "Line it up, or give a table with item ids",
+            )
+        labels = table[rows]
+        if labels.min() < 0 or labels.max() >= scored.n_classes:
+            raise InputError(
+                f"labels must lie between 0 and {scored.n_classes - 1}",
+                f"they run from {labels.min()} to {labels.max()}",
+                "Give class numbers",
+            )
+        return labels.astype(np.int64)
+    given = read_votes(source, form="long", classes=scored.classes)
+    counts = given.require_counts("a table of labels")
+    several = given.item_ids[counts.sum(axis=1) > 1]
+    if len(several):
+        raise InputError(
+            "labels must be one an item", f"{first_few(several[:5], len(several))} have more", "Keep one row an item"
+        )
+    found, order = _line_up(scored.item_ids, given.item_ids, all_known=False)
+    if len(found) < scored.n_items:
+        without = np.setdiff1d(scored.item_ids, given.item_ids)
+        raise InputError(
+            "every scored item needs a label",
+            f"{len(without):,} have none ({first_few(without[:5], len(without))})",
+            "Add their rows",
+        )
+    return np.asarray(counts[order].argmax(axis=1))
+
+
+def _line_up(
+    voted: npt.NDArray[np.str_], predicted: npt.NDArray[np.str_], all_known: bool = True
+) -> tuple[IntArray, IntArray]:
+    """Rows of `voted` that were predicted, in their order, and the row of each in `predicted`."""
+    width = f"<U{max(voted.dtype.itemsize, predicted.dtype.itemsize) // 4}"
+    by_name = np.argsort(predicted, kind="stable")
+    ordered = predicted[by_name].astype(width)
+    place = np.minimum(np.searchsorted(ordered, voted.astype(width)), len(ordered) - 1)
+    found = ordered[place] == voted
+    if all_known and found.sum() < len(predicted):
+        unknown = np.setdiff1d(predicted, voted)
+        raise InputError(
+            "every predicted item must have votes",
+            f"{len(unknown):,} have none ({first_few(unknown[:5], len(unknown))})",
+            "Remove those rows, add their votes, or check that both files write ids alike",
+        )
+    return np.flatnonzero(found), by_name[place[found]]
+
+
+def _on_simplex(matrix: FloatArray, normalize: bool, item_ids: npt.NDArray[np.str_]) -> FloatArray:
+    if normalize:
+        sums = matrix.sum(axis=1, keepdims=True)
+        if (matrix < 0).any() or (sums == 0).any():
+            raise InputError(
+                "rows to normalise must be non-negative and not all zero",
+                "some are not",
+                "Apply softmax to logits first",
+            )
+        matrix = matrix / sums
+    return check_simplex("predictions", matrix, item_ids)

@@ -1,0 +1,12 @@
+"""Finished numbers to tables, figures and one self-contained page."""
+
+from votewise.report.content import Comparison as Comparison
+from votewise.report.content import Content as Content
+from votewise.report.content import Curve as Curve
+from votewise.report.content import Example as Example
+from votewise.report.content import MethodRow as MethodRow
+from votewise.report.content import Spread as Spread
+from votewise.report.html import format_number as format_number
+from votewise.report.html import format_p as format_p
+from votewise.report.html import render as render
+from votewise.report.html import write_report as write_report

@@ -1,0 +1,101 @@
+"""What a report shows: finished numbers, no computation. One shape for the terminal, the page and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from votewise._checks import FloatArray
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation (n - 1) over n seeds; the deviation is NaN for one."""
+
+    mean: float
+    sd: float
+    n: int
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One method in a comparison.
+
+    Attributes:
+        method: its name.
+        metrics: name of a metric to its spread over seeds.
+        per_seed: soft NLL of each seed, in seed order.
+        difference: mean soft NLL less the baseline's; None for the baseline.
+        wins: seeds on which it is below the baseline; None for the baseline.
+        p_value: exact two-sided paired Wilcoxon; None for the baseline.
+        p_holm: the same, adjusted by Holm over the methods of the table.
+    """
+
+    method: str
+    metrics: dict[str, Spread]
+    per_seed: tuple[float, ...]
+    difference: float | None = None
+    wins: int | None = None
+    p_value: float | None = None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A line with a band: y over x, between low and high."""
+
+    name: str
+    x: FloatArray
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Methods compared under one condition.
+
+    Attributes:
+        title: the condition, e.g. "10 votes an item".
+        rows: a row a method, the baseline first.
+        learning: held-out soft NLL by epoch, a curve a method.
+        reliability: accuracy by confidence, a curve a method.
+    """
+
+    title: str
+    rows: tuple[MethodRow, ...]
+    learning: tuple[Curve, ...]
+    reliability: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One item: what people said and what each model says, as shares over the classes."""
+
+    item: str
+    people: tuple[float, ...]
+    models: dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """A whole report.
+
+    Attributes:
+        title: heading.
+        summary: sentences a reader takes away.
+        data: sentences on data and protocol.
+        classes: names.
+        comparisons: one for each condition.
+        examples_title: which items are shown, and under which condition.
+        examples: items.
+        version: of votewise.
+    """
+
+    title: str
+    summary: tuple[str, ...]
+    data: tuple[str, ...]
+    classes: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+    examples_title: str
+    examples: tuple[Example, ...]
+    version: str

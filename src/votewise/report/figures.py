@@ -1,0 +1,57 @@
+"""Finished curves to SVG."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from votewise._errors import MissingExtraError
+from votewise.report.content import Curve
+
+# Told apart by the colour-blind, and by lightness when printed (Okabe and Ito 2008).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#8B8B8B", "#CC79A7", "#E69F00", "#56B4E9")
+
+
+def draw_curves(
+    curves: Sequence[Curve], *, x_label: str, y_label: str, diagonal: bool = False, y_top: float | None = None
+) -> str:
+    """Curves with bands in one panel, as an SVG element that inherits the page's text colour.
+
+    Args:
+        curves: lines in legend order.
+        x_label: under the panel.
+        y_label: beside it.
+        diagonal: draw y = x, the line of perfect calibration.
+        y_top: cut the panel here; a curve that leaves it is said so in the legend.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("drawing figures", "matplotlib", "report") from None
+    import matplotlib
+
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "votewise", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif"}
+    ):
+        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+        axes = figure.subplots()
+        if diagonal:
+            axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, linestyle=":")
+        for curve, colour in zip(curves, COLOURS, strict=False):
+            axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
+            beyond = y_top is not None and bool((curve.y > y_top).any())
+            axes.plot(
+                curve.x,
+                curve.y,
+                color=colour,
+                linewidth=1.8,
+                label=curve.name + (" (leaves the panel)" if beyond else ""),
+            )
+        axes.set(xlabel=x_label, ylabel=y_label)
+        if y_top is not None:
+            axes.set_ylim(top=y_top)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=9)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    return out.getvalue()[out.getvalue().index("<svg") :]

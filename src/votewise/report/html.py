@@ -1,0 +1,58 @@
+"""A report as one page that needs no network."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+from votewise._errors import MissingExtraError
+from votewise._files import whole_file
+from votewise.report.content import Comparison, Content
+from votewise.report.figures import COLOURS, draw_curves
+
+
+def write_report(content: Content, path: str | os.PathLike[str]) -> None:
+    """Write the page, whole or not at all; what users typed is escaped."""
+    with whole_file(path) as partial:
+        partial.write_text(render(content), encoding="utf-8")
+
+
+def render(content: Content) -> str:
+    """The page as text."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise MissingExtraError("writing a report", "jinja2", "report") from None
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = format_number
+    environment.filters["p"] = format_p
+    figures = [_figures(comparison) for comparison in content.comparisons]
+    return environment.get_template("report.html").render(content=content, figures=figures, colours=COLOURS)
+
+
+def format_number(value: float | None, digits: int = 3) -> str:
+    """A number for people; a dash where there is none."""
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def format_p(value: float | None) -> str:
+    """A p-value for people."""
+    return "–" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def _figures(comparison: Comparison) -> dict[str, str]:
+    # A baseline that overfits would press all other curves together, so the panel ends a little above the second worst.
+    last = sorted(float(curve.y.max()) for curve in comparison.learning)
+    top = last[-2] * 1.08 if len(last) > 1 and last[-1] > 1.3 * last[-2] else None
+    return {
+        "learning": draw_curves(comparison.learning, x_label="epoch", y_label="soft NLL, held-out items", y_top=top),
+        "reliability": draw_curves(comparison.reliability, x_label="confidence", y_label="accuracy", diagonal=True),
+    }

@@ -1,0 +1,16 @@
+"""What people said: reading votes, and measuring how far people agree."""
+
+from votewise.votes.agreement import Reliability as Reliability
+from votewise.votes.agreement import entropy_per_item as entropy_per_item
+from votewise.votes.agreement import entropy_reliability as entropy_reliability
+from votewise.votes.agreement import fleiss_kappa as fleiss_kappa
+from votewise.votes.agreement import krippendorff_alpha as krippendorff_alpha
+from votewise.votes.agreement import tied as tied
+from votewise.votes.agreement import unanimous as unanimous
+from votewise.votes.read import FORMS as FORMS
+from votewise.votes.read import numeric_table as numeric_table
+from votewise.votes.read import read_votes as read_votes
+from votewise.votes.sampling import shuffled_votes as shuffled_votes
+from votewise.votes.sources import open_source as open_source
+from votewise.votes.table import Ballots as Ballots
+from votewise.votes.table import Votes as Votes

@@ -1,0 +1,75 @@
+"""Which column is which: the names annotation tables use, and what the caller says instead."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from votewise._checks import first_few
+from votewise._errors import InputError
+
+# In each role the first group of names is unmistakable; the second is taken only where the first is absent.
+_ALIASES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "item": (
+        frozenset({"task", "task_id", "item", "item_id", "uid", "instance_id", "example_id", "sample_id", "image_id"})
+        | frozenset({"question_id", "document_id", "doc_id", "unit_id", "text_id", "item_ids", "__index_level_0__"}),
+        frozenset(
+            {"id", "image", "filename", "file", "unit", "question", "example", "instance", "index", "", "unnamed:_0"}
+        ),
+    ),
+    "annotator": (
+        frozenset(
+            {"worker", "worker_id", "annotator", "annotator_id", "user_id", "rater", "rater_id", "coder", "coder_id"}
+        )
+        | frozenset({"judge", "judge_id", "labeler", "labeler_id", "labeller", "participant", "participant_id"}),
+        frozenset({"user", "username", "person", "expert"}),
+    ),
+    "label": (
+        frozenset({"label", "vote", "rating", "answer", "response", "annotation", "choice", "chosen_label"}),
+        frozenset({"class", "category", "value", "score"}),
+    ),
+}
+
+_ANNOTATOR_COLUMN = re.compile(
+    r"(annotator|worker|rater|coder|judge|user|labell?er|expert|person|a|w|r)[_ -]?\d+", re.IGNORECASE
+)
+
+
+def find_column(role: str, names: Sequence[str], chosen: str | None) -> str | None:
+    """The column in a role: the one chosen, else the one with a known name, else None.
+
+    Args:
+        role: "item", "annotator" or "label".
+        names: the table's columns.
+        chosen: the caller's own choice, if any; it must exist.
+    """
+    if chosen is not None:
+        if chosen in names:
+            return chosen
+        near = difflib.get_close_matches(chosen, names, n=1)
+        raise InputError(
+            f"the {role} column {chosen!r} must exist",
+            f"the columns are {first_few(names)}",
+            f"The nearest is {near[0]!r}" if near else f"Name one of them with {role}= (--{role})",
+        )
+    for known in _ALIASES[role]:
+        found = [name for name in names if _canonical(name) in known]
+        if len(found) > 1:
+            raise InputError(
+                f"one column must be the {role}",
+                f"{first_few(found)} could all be",
+                f"Say which with {role}= (--{role})",
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def looks_like_annotators(names: Sequence[str]) -> bool:
+    """Whether every column is named like one annotator of many ('annotator_3', 'rater 12', 'w7')."""
+    return all(_ANNOTATOR_COLUMN.fullmatch(name.strip()) for name in names)
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.strip().lower())

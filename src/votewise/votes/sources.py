@@ -1,0 +1,134 @@
+"""Files and frames to lazy tables: the one place where votewise touches a file format."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import first_few
+from votewise._errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".npy")
+
+
+def open_source(source: Any, few: Sequence[str] = ()) -> pl.LazyFrame | npt.NDArray[Any]:
+    """A path, a pandas, polars or pyarrow frame, or an array, as a lazy table or an array.
+
+    CSV and TSV columns come as text, exactly as written: '007' stays '007'.
+
+    Args:
+        source: where the table is.
+        few: columns of few distinct texts, to be read straight into categories so that they never fill memory.
+    """
+    if isinstance(source, np.ndarray):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        return _open_file(Path(source), few)
+    return _open_frame(source)
+
+
+@contextmanager
+def engine_errors(what: str) -> Iterator[None]:
+    """Turn the table engine's errors into votewise's, with the engine's first line as the reason."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError, OverflowError) as error:
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise InputError(
+            f"{what} must be readable", f"reading it failed: {reason}", "Check that it is whole and UTF-8"
+        ) from None
+
+
+def column_names(table: pl.LazyFrame, what: str) -> list[str]:
+    """The table's column names, each there once."""
+    with engine_errors(what):
+        names = table.collect_schema().names()
+    # Polars renames a repeated CSV column silently; a class or annotator given twice is a mistake to report.
+    repeated = [name for name in names if (stem := re.sub(r"_duplicated_\d+$", "", name)) != name and stem in names]
+    if repeated:
+        stems = [re.sub(r"_duplicated_\d+$", "", name) for name in repeated]
+        raise InputError(
+            "column names must be different", f"{first_few(stems)} stands there twice", "Rename one of them"
+        )
+    return names
+
+
+def _open_file(path: Path, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
+    if path.suffix.lower() not in TABLE_SUFFIXES:
+        raise InputError(
+            f"a table must end in {', '.join(TABLE_SUFFIXES)}", f"{str(path)!r} came", "Convert it to one of those"
+        )
+    if not path.is_file():
+        kind = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError("the table must be a file", f"{str(path)!r} {kind}", "Check the path")
+    if path.suffix.lower() == ".npy":
+        return _load_array(path)
+    import polars as pl
+
+    categories = {name: pl.Categorical(pl.Categories.random()) for name in few}
+    with engine_errors(f"the file {str(path)!r}"):
+        match path.suffix.lower():
+            case ".parquet":
+                table = pl.scan_parquet(path, glob=False)
+                types = table.collect_schema() if few else {}
+                return table.with_columns(
+                    pl.col(name).cast(categories[name]) for name in few if types[name] == pl.String
+                )
+            case ".jsonl":
+                return pl.read_ndjson(path, infer_schema_length=None).lazy()
+            case suffix:
+                separator = "," if suffix == ".csv" else "\t"
+                return pl.scan_csv(
+                    path, separator=separator, infer_schema=False, schema_overrides=categories, glob=False
+                )
+
+
+def _load_array(path: Path) -> npt.NDArray[Any]:
+    try:
+        # Pickled arrays can run code when loaded, so they are refused.
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError, SyntaxError, TypeError, MemoryError) as error:
+        raise InputError(
+            f"{str(path)!r} must be a NumPy array of numbers", f"reading it failed: {error}", "Save it with np.save"
+        ) from None
+    if not isinstance(loaded, np.ndarray):
+        raise InputError(
+            f"{str(path)!r} must be one NumPy array", "an archive of several came", "Save the one array with np.save"
+        )
+    return loaded
+
+
+def _open_frame(source: Any) -> pl.LazyFrame:
+    import polars as pl
+
+    if isinstance(source, pl.LazyFrame):
+        return source
+    module = type(source).__module__.partition(".")[0]
+    if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "__arrow_c_stream__"):
+        raise InputError(
+            "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array",
+            f"{type(source).__name__} came",
+            "Convert it to one of those",
+        )
+    with engine_errors("the frame"):
+        if module != "pandas":
+            return pl.DataFrame(source).lazy()
+        try:
+            # An index that carries names (of items, most often) is a column like any other.
+            named = source.index.name is not None or source.index.dtype.kind not in "iu"
+            frame = source.reset_index(names=source.index.name or "item") if named else source
+            return pl.from_pandas(frame.rename(columns=str)).lazy()
+        except ImportError:
+            raise MissingExtraError("reading a pandas frame", "pyarrow", "frames") from None

@@ -1,0 +1,332 @@
+"""What people said: the one object every other room starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import FloatArray, IntArray, check_matrix, check_simplex, first_few, frozen
+from votewise._errors import InputError
+from votewise.votes import sampling
+
+StrArray = npt.NDArray[np.str_]
+
+# Sums of counts must stay exact in int64 and in float64 alike.
+_MOST_VOTES = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """Every single vote with who gave it: three parallel arrays, in the order of the source.
+
+    Attributes:
+        item: (V,) int32, row of the item in `Votes.item_ids`.
+        annotator: (V,) int32, row of the annotator in `annotator_ids`.
+        label: (V,) small unsigned integer, column of the class in `Votes.classes`.
+        annotator_ids: (A,) text.
+    """
+
+    item: npt.NDArray[np.int32]
+    annotator: npt.NDArray[np.int32]
+    label: npt.NDArray[np.unsignedinteger[Any]]
+    annotator_ids: StrArray
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name in ("item", "annotator", "label", "annotator_ids"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __len__(self) -> int:
+        """The number of votes."""
+        return len(self.item)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """The votes of N items over K classes.
+
+    Build one with `read_votes`, `Votes.from_counts` or `Votes.from_probabilities`. Either `counts` or
+    `stated` is there: some data sets publish shares without saying how many people voted.
+
+    Attributes:
+        item_ids: (N,) text, unique, in the order the source first names them.
+        classes: K names; sorted unless the caller gave an order (see `sort_classes`).
+        counts: (N, K) int64, each row at least one vote; None if only shares are known.
+        stated: (N, K) float64, rows sum to one; None where counts are known.
+        ballots: every single vote with its annotator; None where the source does not say.
+    """
+
+    item_ids: StrArray
+    classes: tuple[str, ...]
+    counts: IntArray | None
+    stated: FloatArray | None = None
+    ballots: Ballots | None = None
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name in ("item_ids", "counts", "stated"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    @classmethod
+    def from_counts(
+        cls, counts: npt.ArrayLike, *, item_ids: Sequence[str] | None = None, classes: Sequence[str] | None = None
+    ) -> Votes:
+        """Votes from an (N, K) table of how many people chose each class.
+
+        Args:
+            counts: whole numbers, not negative, each row at least one vote.
+            item_ids: N unique names; the row numbers if left out.
+            classes: K unique names, in column order; the column numbers if left out.
+
+        Example:
+            >>> Votes.from_counts([[3, 1], [0, 4]], classes=["cat", "dog"]).probs
+            array([[0.75, 0.25],
+                   [0.  , 1.  ]])
+        """
+        matrix = check_matrix("counts", counts)
+        ids, names = _name_rows_and_columns(matrix, item_ids, classes)
+        return cls(ids, names, check_counts(matrix, ids))
+
+    @classmethod
+    def from_probabilities(
+        cls, probs: npt.ArrayLike, *, item_ids: Sequence[str] | None = None, classes: Sequence[str] | None = None
+    ) -> Votes:
+        """Votes from an (N, K) table of vote shares whose numbers of voters are unknown."""
+        matrix = check_simplex("probabilities", probs)
+        ids, names = _name_rows_and_columns(matrix, item_ids, classes)
+        return cls(ids, names, None, matrix)
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return len(self.item_ids)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+    @cached_property
+    def probs(self) -> FloatArray:
+        """The share of votes each class got, (N, K) float64."""
+        if self.counts is None:
+            assert self.stated is not None
+            return self.stated
+        return frozen(self.counts / self.counts.sum(axis=1, keepdims=True))
+
+    def require_counts(self, purpose: str) -> IntArray:
+        """Return the counts, or say that `purpose` cannot do without them."""
+        if self.counts is None:
+            raise InputError(
+                f"{purpose} needs the number of votes for each class",
+                "these votes are probabilities, which do not say how many people voted",
+                "Give counts or single votes, or use a method that needs shares only (soft, sls)",
+            )
+        return self.counts
+
+    def require_ballots(self, purpose: str) -> Ballots:
+        """Return the single votes, or say that `purpose` cannot do without annotators."""
+        if self.ballots is None:
+            raise InputError(
+                f"{purpose} needs every single vote with its annotator",
+                "these votes are known only in sum",
+                "Give a long or wide table that names the annotators",
+            )
+        return self.ballots
+
+    def take(self, items: npt.ArrayLike) -> Votes:
+        """The votes of some items, by row number, in the order given.
+
+        Deliveries address items by id, so an item keeps its labels in every subset it is part of.
+        """
+        rows = np.asarray(items)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
+            raise InputError(
+                "items must be row numbers", f"{rows.dtype} of shape {rows.shape} came", "Pass at least one index"
+            )
+        if rows.min() < 0 or rows.max() >= self.n_items or len(np.unique(rows)) < len(rows):
+            raise InputError(
+                f"items must be different row numbers below {self.n_items}",
+                f"they run from {rows.min()} to {rows.max()}"
+                + (" with repeats" if len(np.unique(rows)) < len(rows) else ""),
+                "Take each item once",
+            )
+        return Votes(
+            self.item_ids[rows],
+            self.classes,
+            None if self.counts is None else self.counts[rows],
+            None if self.stated is None else self.stated[rows],
+            None if self.ballots is None else _take_ballots(self.ballots, rows, self.n_items),
+        )
+
+    def with_classes(self, classes: Sequence[str]) -> Votes:
+        """The same votes over another class list, which must name every class that got a vote.
+
+        Args:
+            classes: unique names, in the column order wanted.
+        """
+        names = check_class_names(classes)
+        lost = [name for index, name in enumerate(self.classes) if name not in names and self.probs[:, index].any()]
+        if lost:
+            raise InputError(
+                "the class list must name every class with a vote", f"it lacks {first_few(lost)}", "Add those names"
+            )
+        column = {name: index for index, name in enumerate(names)}
+        old = [index for index, name in enumerate(self.classes) if name in column]
+        new = [column[self.classes[index]] for index in old]
+
+        def spread(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            wide = np.zeros((self.n_items, len(names)), dtype=table.dtype)
+            wide[:, new] = table[:, old]
+            return wide
+
+        ballots = self.ballots
+        if ballots is not None:
+            lookup = np.zeros(self.n_classes, dtype=np.min_scalar_type(len(names)))
+            lookup[old] = new
+            ballots = Ballots(ballots.item, ballots.annotator, lookup[ballots.label], ballots.annotator_ids)
+        return Votes(
+            self.item_ids,
+            names,
+            None if self.counts is None else spread(self.counts),
+            None if self.stated is None else spread(self.stated),
+            ballots,
+        )
+
+    def subsample(self, k: int, *, seed: int, replace: bool = True) -> Votes:
+        """K votes an item: a multinomial redraw (as in arXiv 2605.20642) or a draw of k of the votes given.
+
+        Args:
+            k: votes an item; without replacement an item with fewer keeps all it has.
+            seed: root seed; the draw of an item depends on the seed, k and its id alone.
+            replace: draw with replacement from the vote share; if False, from the votes themselves.
+        """
+        if replace:
+            counts = sampling.redraw_counts(self.probs, self.item_ids, k, seed)
+        else:
+            counts = sampling.draw_without_replacement(
+                self.require_counts("drawing votes without replacement"), self.item_ids, k, seed
+            )
+        return Votes(self.item_ids, self.classes, counts)
+
+    def split(self, fraction: float, *, seed: int, strata: npt.ArrayLike | None = None) -> tuple[IntArray, IntArray]:
+        """Row numbers of a stratified split: the rest, and `fraction` of the items held out.
+
+        Args:
+            fraction: share of items to hold out, between 0 and 1.
+            seed: root seed.
+            strata: (N,) a group for each item, e.g. its true label; the majority class if left out.
+        """
+        groups = self.probs.argmax(axis=1) if strata is None else np.asarray(strata)
+        return sampling.stratified_split(groups, self.item_ids, fraction, seed)
+
+
+def sort_classes(names: Sequence[str]) -> list[str]:
+    """Sort class names by value if all are numbers, else by code point; never by appearance.
+
+    Example:
+        >>> sort_classes(["10", "9", "-1"]), sort_classes(["dog", "10", "Cat"])
+        (['-1', '9', '10'], ['10', 'Cat', 'dog'])
+    """
+    try:
+        return sorted(names, key=lambda name: (_finite(name), name))
+    except ValueError:
+        return sorted(names)
+
+
+def check_class_names(classes: Sequence[str]) -> tuple[str, ...]:
+    """Return class names as a tuple of text, at least one, none empty, none twice."""
+    names = tuple(str(name) for name in classes)
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if not names or repeated or "" in names:
+        came = f"{first_few(repeated)} stands there twice" if repeated else "one is empty" if names else "none came"
+        raise InputError("class names must be different, non-empty and at least one", came, "Name each class once")
+    return names
+
+
+def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
+    """Return a count table as int64: whole numbers, none negative, at least one vote a row."""
+    whole = matrix == np.floor(matrix)
+    wrong = np.flatnonzero(~(whole & (matrix >= 0)).all(axis=1))
+    if wrong.size:
+        values = matrix[wrong[0]]
+        kind = "negative" if (values < 0).any() else "fractional"
+        bad = values[values < 0][0] if kind == "negative" else values[values != np.floor(values)][0]
+        raise InputError(
+            "counts must be whole numbers, none negative",
+            f"{wrong.size:,} items have others ({first_few(item_ids[wrong[:5]], wrong.size)}; first a {kind} {bad:g})",
+            "Mend them; if rows are shares that sum to 1, say form='probabilities' (--form probabilities); "
+            "if columns are annotators, say form='wide' (--form wide)",
+        )
+    if matrix.sum() > _MOST_VOTES:
+        raise InputError(
+            "counts must sum to less than 2**53", f"they sum to {matrix.sum():.3g}", "Check the units of the table"
+        )
+    empty = np.flatnonzero(matrix.sum(axis=1) == 0)
+    if empty.size:
+        raise InputError(
+            "every item needs at least one vote",
+            f"{empty.size:,} have none ({first_few(item_ids[empty[:5]], empty.size)})",
+            "Remove them, or say empty='drop' (--empty drop); if columns are annotators, say form='wide' (--form wide)",
+        )
+    return matrix.astype(np.int64)
+
+
+def check_item_ids(item_ids: Sequence[Any] | npt.NDArray[Any]) -> StrArray:
+    """Return item ids as an array of text, none empty, none twice."""
+    ids = (
+        item_ids.astype(np.str_)
+        if isinstance(item_ids, np.ndarray)
+        else np.array([str(name) for name in item_ids], dtype=np.str_)
+    )
+    names, times = np.unique(ids, return_counts=True)
+    repeated = names[times > 1]
+    if repeated.size or (ids == "").any():
+        came = (
+            f"{repeated.size:,} come more than once ({first_few(repeated)})"
+            if repeated.size
+            else f"row {int((ids == '').argmax())} has none"
+        )
+        raise InputError("item ids must be different and not empty", came, "Give each item one row and one id")
+    return ids
+
+
+def row_numbers(count: int) -> StrArray:
+    """The ids of items that have none: their row numbers, from '0'."""
+    return np.arange(count).astype(f"<U{len(str(max(count - 1, 0)))}")
+
+
+def _name_rows_and_columns(
+    matrix: FloatArray, item_ids: Sequence[str] | None, classes: Sequence[str] | None
+) -> tuple[StrArray, tuple[str, ...]]:
+    ids = row_numbers(len(matrix)) if item_ids is None else check_item_ids(item_ids)
+    names = check_class_names(range(matrix.shape[1]) if classes is None else classes)  # type: ignore[arg-type]
+    if (len(ids), len(names)) != matrix.shape:
+        raise InputError(
+            f"a table of shape {matrix.shape} needs {matrix.shape[0]} item ids and {matrix.shape[1]} class names",
+            f"{len(ids)} and {len(names)} came",
+            "Give one id a row and one name a column",
+        )
+    return ids, names
+
+
+def _take_ballots(ballots: Ballots, rows: npt.NDArray[Any], n_items: int) -> Ballots:
+    position = np.full(n_items, -1, dtype=np.int32)
+    position[rows] = np.arange(len(rows), dtype=np.int32)
+    item = position[ballots.item]
+    kept = item >= 0
+    present, annotator = np.unique(ballots.annotator[kept], return_inverse=True)
+    return Ballots(item[kept], annotator.astype(np.int32), ballots.label[kept], ballots.annotator_ids[present])
+
+
+def _finite(name: str) -> float:
+    value = float(name)
+    if not np.isfinite(value):
+        raise ValueError(name)
+    return value
