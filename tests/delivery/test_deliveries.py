@@ -1,0 +1,157 @@
+"""Deliveries: a pure function of (seed, epoch, item), whoever asks, in whatever order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import votes
+
+from votewise import SLS, Delivery, HardDelivery, InputError, Majority, Multipass, Soft, Votes, dirichlet_smoothed
+from votewise.experiments import METHODS
+
+BUILD = {name: method.build for name, method in METHODS.items()}
+
+
+@pytest.mark.parametrize("name", BUILD)
+@given(table=votes(), seed=st.integers(0, 99), epoch=st.integers(0, 500), data=st.data())
+def test_any_order_and_any_batch_give_the_same_targets(
+    name: str, table: Votes, seed: int, epoch: int, data: st.DataObject
+) -> None:
+    delivery = BUILD[name](table, seed, 1)
+    whole = delivery.targets(epoch)
+    assert whole.shape == (table.n_items, table.n_classes)
+    assert whole.dtype == np.float32
+    np.testing.assert_allclose(whole.sum(axis=1), 1, atol=1e-6)
+    asked = data.draw(st.lists(st.integers(0, table.n_items - 1), max_size=20))
+    np.testing.assert_array_equal(delivery.targets(epoch, asked), whole[np.array(asked, dtype=int)])
+    np.testing.assert_array_equal(BUILD[name](table, seed, 1).targets(epoch), whole)
+    if isinstance(delivery, HardDelivery):
+        labels = delivery.labels(epoch, asked)
+        assert labels.dtype == np.int64
+        np.testing.assert_array_equal(whole[np.array(asked, dtype=int)].argmax(axis=1), labels)
+
+
+@pytest.mark.parametrize("name", [name for name in BUILD if name != "shuffled-sls"])
+@given(table=votes(min_items=2), seed=st.integers(0, 99), epoch=st.integers(0, 99), data=st.data())
+def test_an_item_keeps_its_labels_in_every_subset_and_order(
+    name: str, table: Votes, seed: int, epoch: int, data: st.DataObject
+) -> None:
+    rows = data.draw(st.lists(st.integers(0, table.n_items - 1), min_size=1, unique=True))
+    part = BUILD[name](table.take(rows), seed, 1).targets(epoch)
+    np.testing.assert_array_equal(part, BUILD[name](table, seed, 1).targets(epoch)[rows])
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_hard_is_what_the_catalogue_says(name: str) -> None:
+    assert isinstance(BUILD[name](Votes.from_counts([[1, 2]]), 0, 1), HardDelivery) == METHODS[name].hard
+
+
+def test_every_delivery_of_the_package_is_in_the_catalogue() -> None:
+    def leaves(kind: type[Delivery]) -> set[type[Delivery]]:
+        return {leaf for child in kind.__subclasses__() for leaf in leaves(child)} or {kind}
+
+    built = {type(build(Votes.from_counts([[1, 2], [3, 0]]), 0, 1)) for build in BUILD.values()}
+    assert {kind for kind in leaves(Delivery) if kind.__module__.startswith("votewise")} == built
+
+
+SCRIPT = """
+import sys
+from hashlib import sha256
+import numpy as np
+from votewise import Votes
+from votewise.experiments import METHODS
+rng = np.arange(600).reshape(60, 10) * 7919 % 11
+table = Votes.from_counts(rng + (rng.sum(axis=1, keepdims=True) == 0), item_ids=[f"image_{i:03}.png" for i in range(60)])
+digest = sha256()
+for name in sorted(METHODS):
+    for hold in (1, 5):
+        delivery = METHODS[name].build(table, 3, hold)
+        for epoch in (0, 1, 2, 50, 199):
+            digest.update(np.ascontiguousarray(delivery.targets(epoch, np.arange(60)[::-1]), dtype="<f4").tobytes())
+digest.update(table.subsample(5, seed=1).counts.astype("<i8").tobytes())
+digest.update(table.subsample(5, seed=1, replace=False).counts.astype("<i8").tobytes())
+digest.update(table.split(0.2, seed=1)[1].astype("<i8").tobytes())
+print(digest.hexdigest())
+"""
+
+# Computed once. If it changes, every label ever delivered changes: that is a breaking release.
+FOR_EVER = "73debc314c7d4438fd09ca4d01df00bbe67e9d12755a81e33f303cb6f661dd25"
+
+
+def test_labels_are_the_same_in_another_process_and_for_ever() -> None:
+    """Python 3.11, 3.12 and 3.13 with NumPy 2.0 to 2.5 give this digest; only 64-bit integers and exact floats are used."""
+    out = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == FOR_EVER
+
+
+def test_soft_takes_any_targets() -> None:
+    smooth = dirichlet_smoothed(Votes.from_counts([[3, 1]]), prior=1.0)
+    np.testing.assert_allclose(Soft(smooth).targets(0), [[4 / 6, 2 / 6]], rtol=1e-6)
+    assert set(SLS(smooth, seed=0).labels(epoch)[0] for epoch in range(50)) == {0, 1}
+
+
+def test_what_is_handed_out_cannot_change_what_comes_next() -> None:
+    for delivery in (Soft(Votes.from_counts([[3, 1]])), Majority(Votes.from_counts([[3, 1]]))):
+        delivery.targets(0)[:] = 7
+        assert delivery.targets(0).max() <= 1
+    majority = Majority(Votes.from_counts([[3, 1]]))
+    majority.labels(0)[:] = 7
+    assert majority.labels(0)[0] == 0
+
+
+def test_multipass_holds_one_byte_a_vote() -> None:
+    delivery = Multipass(Votes.from_counts(np.full((100, 10), 5)), seed=0)
+    assert delivery._order.nbytes == 100 * 50
+
+
+def test_many_classes() -> None:
+    table = np.zeros((3, 300), dtype=int)
+    table[[0, 1, 2], [0, 150, 299]] = 2
+    table[:, 280] = 1
+    people = Votes.from_counts(table)
+    delivered = np.stack([Multipass(people, seed=0).labels(epoch) for epoch in range(3)])
+    assert sorted(delivered[:, 2].tolist()) == [280, 299, 299]
+    assert {int(label) for epoch in range(60) for label in SLS(people, seed=0).labels(epoch, [1])} == {150, 280}
+
+
+def test_multipass_refuses_probabilities() -> None:
+    with pytest.raises(InputError) as error:
+        Multipass(Votes.from_probabilities([[0.5, 0.5]]), seed=0)
+    assert str(error.value) == (
+        "multipass needs the number of votes for each class, but these votes are probabilities, which do not say how many "
+        "people voted. Give counts or single votes, or use a method that needs shares only (soft, sls)."
+    )
+
+
+def test_multipass_refuses_counts_no_memory_holds() -> None:
+    with pytest.raises(InputError, match="votes to shuffle must number at most"):
+        Multipass(Votes.from_counts([[10**9, 1]]), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([2], "items must lie between 0 and 1, but they run from 2 to 2"),
+        ([-1], "items must lie between 0 and 1, but they run from -1 to -1"),
+        ([0.5], "items must be a list of row numbers, but float64 of shape"),
+        ([[0]], "items must be a list of row numbers, but int64 of shape"),
+        ([True, False], "items must be a list of row numbers, but bool of shape"),
+    ],
+)
+def test_wrong_items(items: object, message: str) -> None:
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        Soft(Votes.from_counts([[1, 2], [2, 1]])).targets(0, items)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_wrong_epochs(name: str) -> None:
+    delivery = BUILD[name](Votes.from_counts([[1, 2]]), 0, 1)
+    for epoch in (-1, 0.5, None):
+        with pytest.raises(InputError, match="epoch must be a whole number of at least 0"):
+            delivery.targets(epoch)  # type: ignore[arg-type]
+

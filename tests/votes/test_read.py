@@ -1,0 +1,305 @@
+"""Reading: every form, every source, every fault with its message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from votewise import InputError, Votes, read_votes
+
+LONG = pd.DataFrame(
+    {
+        "task": ["a", "a", "b", "b", "c", "a"],
+        "worker": ["x", "y", "x", "y", "x", "z"],
+        "label": ["dog", "cat", "cat", "cat", "bird", "dog"],
+    }
+)
+EXPECTED = {"a": {"bird": 0, "cat": 1, "dog": 2}, "b": {"bird": 0, "cat": 2, "dog": 0}, "c": {"bird": 1, "cat": 0, "dog": 0}}
+
+
+def as_dict(votes: Votes) -> dict[str, dict[str, int]]:
+    assert votes.counts is not None
+    return {
+        str(item): dict(zip(votes.classes, row, strict=True)) for item, row in zip(votes.item_ids, votes.counts.tolist(), strict=True)
+    }
+
+
+def write(path: Path, frame: pd.DataFrame) -> Path:
+    {
+        ".csv": lambda: frame.to_csv(path, index=False),
+        ".tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        ".parquet": lambda: frame.to_parquet(path),
+        ".jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+    }[path.suffix]()
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl"])
+def test_long_files(tmp_path: Path, suffix: str) -> None:
+    votes = read_votes(write(tmp_path / f"votes{suffix}", LONG))
+    assert as_dict(votes) == EXPECTED
+    assert votes.item_ids.tolist() == ["a", "b", "c"]
+    assert votes.ballots is not None
+    assert votes.ballots.annotator_ids.tolist() == ["x", "y", "z"]
+    assert len(votes.ballots) == 6
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas, lambda f: pl.from_pandas(f).lazy()])
+def test_long_frames(convert: Callable[[pd.DataFrame], object]) -> None:
+    assert as_dict(read_votes(convert(LONG))) == EXPECTED
+
+
+def test_integer_and_float_columns_of_frames() -> None:
+    frame = pd.DataFrame({"item": [7, 7, 10], "annotator": [1.0, 2.0, 1.0], "label": [3.0, np.nan, 12.0]})
+    votes = read_votes(frame, missing="drop")
+    assert as_dict(votes) == {"7": {"3": 1, "12": 0}, "10": {"3": 0, "12": 1}}
+    assert votes.ballots is not None
+    assert votes.ballots.annotator_ids.tolist() == ["1", "2"]
+
+
+def test_text_stays_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,label\n007,1\n7,1\n 7,2\n", encoding="utf-8")
+    assert read_votes(path).item_ids.tolist() == ["007", "7", " 7"]
+
+
+def test_labels_that_are_whole_numbers_are_sorted_by_value_and_written_plainly(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,label\na,10.0\na,9.0\nb,-1.0\n", encoding="utf-8")
+    assert read_votes(path).classes == ("-1", "9", "10")
+
+
+def test_byte_order_mark_quotes_and_line_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_bytes('\ufeffitem,annotator,label\n"a, b",x,"two\nlines"\n"a, b",y,"say ""hi"""\n'.encode())
+    assert as_dict(read_votes(path)) == {"a, b": {'say "hi"': 1, "two\nlines": 1}}
+
+
+@pytest.mark.parametrize(
+    ("item", "annotator", "label"),
+    [
+        ("item_id", "annotator_id", "vote"),
+        ("uid", "user_id", "rating"),
+        ("Task", "Worker ID", "Label"),
+        ("instance_id", "rater_id", "answer"),
+    ],
+)
+def test_known_column_names(item: str, annotator: str, label: str) -> None:
+    votes = read_votes(LONG.rename(columns={"task": item, "worker": annotator, "label": label}))
+    assert as_dict(votes) == EXPECTED
+    assert votes.ballots is not None
+
+
+def test_chosen_column_names() -> None:
+    odd = LONG.rename(columns={"task": "thing", "worker": "who", "label": "verdict"})
+    assert as_dict(read_votes(odd, item="thing", annotator="who", label="verdict")) == EXPECTED
+
+
+def test_wide_text() -> None:
+    frame = pd.DataFrame({"item": ["a", "b"], "annotator_1": ["cat", "cat"], "annotator_2": ["dog", None], "annotator_3": ["cat", "dog"]})
+    votes = read_votes(frame)
+    assert as_dict(votes) == {"a": {"cat": 2, "dog": 1}, "b": {"cat": 1, "dog": 1}}
+    assert votes.ballots is not None
+    assert votes.ballots.annotator_ids.tolist() == ["annotator_1", "annotator_2", "annotator_3"]
+
+
+def test_wide_numbers_with_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "wide.npy"
+    np.save(path, np.array([[0, 1, -1], [2, -1, 2]]))
+    votes = read_votes(path, form="wide")
+    assert as_dict(votes) == {"0": {"0": 1, "1": 1, "2": 0}, "1": {"0": 0, "1": 0, "2": 2}}
+    by_name = pd.DataFrame([[0, 1, -1], [2, -1, 2]], columns=["rater1", "rater2", "rater3"])
+    assert as_dict(read_votes(by_name)) == as_dict(votes)
+
+
+def test_words_shared_between_columns_make_a_wide_table(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("item,anna,ben\n1,yes,no\n2,no,\n", encoding="utf-8")
+    assert as_dict(read_votes(path)) == {"1": {"no": 1, "yes": 1}, "2": {"no": 1, "yes": 0}}
+
+
+def test_counts_tables(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text("image,dog,cat\nx.png,3,1\ny.png,0,4\n", encoding="utf-8")
+    assert as_dict(read_votes(path)) == {"x.png": {"cat": 1, "dog": 3}, "y.png": {"cat": 4, "dog": 0}}
+    assert read_votes(path, classes=["dog", "cat", "cow"]).classes == ("dog", "cat", "cow")
+    indexed = pd.DataFrame({"dog": [3, 0], "cat": [1, 4]}, index=["x.png", "y.png"])
+    assert as_dict(read_votes(indexed)) == as_dict(read_votes(path))
+
+
+def test_counts_and_probabilities_arrays(tmp_path: Path) -> None:
+    np.save(tmp_path / "counts.npy", np.array([[3, 1], [0, 4]]))
+    np.save(tmp_path / "floats.npy", np.array([[3.0, 1.0], [0.0, 4.0]]))
+    np.save(tmp_path / "probs.npy", np.array([[0.75, 0.25], [0.0, 1.0]]))
+    counts, floats, probs = (read_votes(tmp_path / f"{name}.npy") for name in ("counts", "floats", "probs"))
+    np.testing.assert_array_equal(counts.counts, floats.counts)
+    assert probs.counts is None
+    np.testing.assert_allclose(probs.probs, counts.probs)
+    assert read_votes(tmp_path / "counts.npy", classes=["cat", "dog"]).classes == ("cat", "dog")
+
+
+def test_probabilities_table() -> None:
+    votes = read_votes(pd.DataFrame({"item": ["a"], "dog": [0.25], "cat": [0.75]}))
+    assert votes.counts is None
+    assert votes.classes == ("cat", "dog")
+    np.testing.assert_allclose(votes.probs, [[0.75, 0.25]])
+
+
+def test_duplicates() -> None:
+    again = pd.concat([LONG, pd.DataFrame({"task": ["a"], "worker": ["x"], "label": ["bird"]})])
+    assert as_dict(read_votes(again, duplicates="all"))["a"] == {"bird": 1, "cat": 1, "dog": 2}
+    assert as_dict(read_votes(again, duplicates="last"))["a"] == {"bird": 1, "cat": 1, "dog": 1}
+    with pytest.raises(InputError) as error:
+        read_votes(again)
+    assert str(error.value) == (
+        "an annotator may vote on an item once, but 1 rows vote again (rows 7; the first is 'x' on 'a'). Say duplicates='last' "
+        "(--duplicates last) to keep the last vote, or duplicates='all' to count each."
+    )
+
+
+def test_missing_labels_and_empty_items() -> None:
+    gaps = pd.DataFrame({"item": ["a", "b", "b", "c"], "annotator": ["x", "x", "y", "x"], "label": ["cat", None, "dog", "NA"]})
+    with pytest.raises(InputError) as error:
+        read_votes(gaps)
+    assert str(error.value) == (
+        "every row of a long table needs a label, but 2 have none (rows 2, 4). Fill them in, or say missing='drop' (--missing drop)."
+    )
+    with pytest.raises(InputError) as error:
+        read_votes(gaps, missing="drop")
+    assert str(error.value) == (
+        "every item needs at least one vote, but 1 have none ('c'). Remove them, or say empty='drop' (--empty drop)."
+    )
+    votes = read_votes(gaps, missing="drop", empty="drop")
+    assert as_dict(votes) == {"a": {"cat": 1, "dog": 0}, "b": {"cat": 0, "dog": 1}}
+    assert votes.ballots is not None
+    assert votes.ballots.item.tolist() == [0, 1]
+
+
+def test_labels_outside_the_class_list() -> None:
+    with pytest.raises(InputError) as error:
+        read_votes(LONG, classes=["cat", "dog"])
+    assert str(error.value) == (
+        "labels must be in the class list cat, dog, but 1 are not (rows 5; they say 'bird'). Mend them or add the names to the list."
+    )
+    assert read_votes(LONG, classes=["dog", "cow", "cat", "bird"]).classes == ("dog", "cow", "cat", "bird")
+
+
+FAULTS = {
+    "negative counts": (np.array([[1, 2], [-1, 3]]), "counts must be whole numbers, none negative, but 1 items have others ('1'; first a negative -1)"),
+    "fractional counts": (np.array([[1.5, 2], [1, 3]]), "counts must be whole numbers, none negative, but 1 items have others ('0'; first a fractional 1.5)"),
+    "off the simplex": (np.array([[0.5, 0.5], [0.5, 0.48]]), "each row of probabilities must be non-negative and sum to 1, but 1 of 2 do not"),
+    "empty item": (np.array([[1, 2], [0, 0]]), "every item needs at least one vote, but 1 have none ('1')"),
+    "not a number": (np.array([[1, np.nan]]), "the array of votes must be finite, but 1 rows hold NaN or infinity (rows 0)"),
+    "one dimension": (np.array([1, 2]), "the array of votes must have two dimensions, items x classes, both at least 1, but its shape is (2,)"),
+    "no items": (np.zeros((0, 3)), "the array of votes must have two dimensions, items x classes, both at least 1, but its shape is (0, 3)"),
+    "objects": (np.array([["a", "b"]]), "the array of votes must be a table of numbers (items x classes), but its entries are of type <U1"),
+    "absurd": (np.array([[2.0**60, 1]]), "counts must sum to less than 2**53, but they sum to 1.15e+18"),
+    "no frame": ({"item": [1]}, "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array, but dict came"),
+    "no item column": (LONG.drop(columns="task"), "a long table needs an item and a label column, but no item column is known among 'worker', 'label'"),
+    "no label column": (LONG.drop(columns="label"), "a long table needs an item and a label column, but no label column is known among 'task', 'worker'"),
+    "two item columns": (LONG.assign(uid=1), "one column must be the item, but 'task', 'uid' could all be"),
+    "missing item": (LONG.assign(task=["a", None, "b", "b", "c", "a"]), "every row of a long table needs an item, but 1 have none (rows 2)"),
+    "missing annotator": (LONG.assign(worker=["x", None, "x", "y", "x", "z"]), "every row of a long table needs an annotator, but 1 have none (rows 2)"),
+    "nested labels": (pl.DataFrame({"item": [1], "label": [[1, 2]]}), "the label column must hold text or numbers, but it holds List(Int64)"),
+    "no rows": (LONG.head(0), "a table of votes needs at least one row, but it has none"),
+    "no form": (pd.DataFrame({"text": ["hello", "bye"], "mood": ["good", "bad"]}), "the columns must show which form the table has, but 'text', 'mood' fit none"),
+    "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids must be different and not empty, but 1 come more than once ('a')"),
+    "nul": (pd.DataFrame({"item": ["a\x00"], "label": ["x"]}), "item names must be text, but one is empty or holds a NUL character"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_named(fault: str) -> None:
+    source, message = FAULTS[fault]
+    with pytest.raises(InputError) as error:
+        read_votes(source)
+    assert str(error.value).startswith(message)
+    assert all((error.value.wanted, error.value.came, error.value.remedy))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("votes.csv", b"", "the table must be readable, but reading it failed: empty CSV"),
+        ("votes.csv", b"item,label\n", "a table of votes needs at least one row"),
+        ("votes.csv", b"item,label\n1,2,3\n", "the table must be readable, but reading it failed"),
+        ("votes.csv", b"item,label\n\xff\xfe,1\n", "the table must be readable, but reading it failed: invalid utf-8"),
+        ("votes.csv", b"item,a,a\n1,2,3\n", "column names must be different, but 'a' stands there twice"),
+        ("votes.parquet", b"PAR1 not really", "the table must be readable"),
+        ("votes.jsonl", b'{"item": 1,\n', "the file"),
+        ("votes.npy", b"\x93NUMPY", "must be a NumPy array of numbers"),
+        ("votes.xlsx", b"", "a table must end in .csv, .tsv, .parquet, .jsonl, .npy"),
+    ],
+)
+def test_broken_files(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read_votes(tmp_path / name)
+    assert message in str(error.value)
+
+
+def test_a_pickled_array_is_refused_unread(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return (pytest.fail, ("a pickle was executed",))
+
+    np.save(tmp_path / "votes.npy", np.array([Bomb()], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="must be a NumPy array of numbers"):
+        read_votes(tmp_path / "votes.npy")
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"does not exist\. Check the path\."):
+        read_votes(tmp_path / "none.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        read_votes(tmp_path / "folder.csv")
+
+
+def test_wrong_options_name_the_nearest() -> None:
+    with pytest.raises(InputError) as error:
+        read_votes(LONG, duplicates="lasr")
+    assert str(error.value) == "duplicates must be one of error, last, all, but 'lasr' came. The nearest is 'last'."
+    with pytest.raises(InputError, match="the item column 'tusk' must exist, but the columns are 'task', 'worker', 'label'. The nearest is 'task'."):
+        read_votes(LONG, item="tusk")
+
+
+NAMES = st.text(st.characters(exclude_characters="\x00", exclude_categories=("Cs",)), min_size=1, max_size=8)
+
+
+@given(st.lists(st.tuples(NAMES, st.integers(0, 9), st.sampled_from(["cat", "dog", "cow"])), min_size=1, max_size=40, unique_by=lambda row: row[:2]))
+def test_a_long_table_is_a_tally(rows: list[tuple[str, int, str]]) -> None:
+    frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
+    tally: dict[str, dict[str, int]] = {}
+    for item, _, label in rows:
+        counts = tally.setdefault(item, {name: 0 for name in sorted({row[2] for row in rows})})
+        counts[label] += 1
+    votes = read_votes(frame)
+    assert as_dict(votes) == tally
+    assert votes.item_ids.tolist() == list(tally)
+    assert votes.ballots is not None
+    rebuilt = np.zeros_like(votes.counts)
+    np.add.at(rebuilt, (votes.ballots.item, votes.ballots.label), 1)
+    np.testing.assert_array_equal(rebuilt, votes.counts)
+
+
+@given(st.lists(st.tuples(NAMES, st.integers(0, 9), st.sampled_from(["cat", "dog", "cow"])), min_size=1, max_size=30, unique_by=lambda row: row[:2]))
+def test_all_forms_of_the_same_votes_agree(rows: list[tuple[str, int, str]]) -> None:
+    long = read_votes(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))
+    table = as_dict(long)
+    counts = pl.DataFrame([{"item": item, **row} for item, row in table.items()])
+    assert as_dict(read_votes(counts, form="counts")) == table
+    people = sorted({row[1] for row in rows})
+    wide = pl.DataFrame(
+        [{"item": item, **{f"annotator {p}": next((r[2] for r in rows if r[:2] == (item, p)), None) for p in people}} for item in table],
+        schema={"item": pl.String, **{f"annotator {p}": pl.String for p in people}},
+    )
+    assert as_dict(read_votes(wide, form="wide")) == table
