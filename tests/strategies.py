@@ -10,7 +10,9 @@ from votewise import Votes
 
 
 @st.composite
-def counts(draw: st.DrawFn, min_items: int = 1, max_items: int = 12, max_classes: int = 6, max_count: int = 7) -> np.ndarray:
+def counts(
+    draw: st.DrawFn, min_items: int = 1, max_items: int = 12, max_classes: int = 6, max_count: int = 7
+) -> np.ndarray:
     """(N, K) int64, each row at least one vote; many zeros, ties and unanimous rows."""
     n = draw(st.integers(min_items, max_items))
     k = draw(st.integers(1, max_classes))
@@ -42,20 +44,26 @@ def _rows(draw: st.DrawFn, n: int, k: int) -> np.ndarray:
 
 
 @st.composite
-def distributions(draw: st.DrawFn, min_items: int = 1, max_items: int = 30, min_classes: int = 1, max_classes: int = 6) -> np.ndarray:
+def distributions(
+    draw: st.DrawFn, min_items: int = 1, max_items: int = 30, min_classes: int = 1, max_classes: int = 6
+) -> np.ndarray:
     """(N, K) float64 on the simplex, zeros included."""
     return _rows(draw, draw(st.integers(min_items, max_items)), draw(st.integers(min_classes, max_classes)))
 
 
 @st.composite
-def pairs(draw: st.DrawFn, min_items: int = 1, max_items: int = 30, min_classes: int = 1, max_classes: int = 6) -> tuple[np.ndarray, np.ndarray]:
+def pairs(
+    draw: st.DrawFn, min_items: int = 1, max_items: int = 30, min_classes: int = 1, max_classes: int = 6
+) -> tuple[np.ndarray, np.ndarray]:
     """Reference and predictions of one shape; predictions may rule classes out."""
     n, k = draw(st.integers(min_items, max_items)), draw(st.integers(min_classes, max_classes))
     return _rows(draw, n, k), _rows(draw, n, k)
 
 
 @st.composite
-def labelled(draw: st.DrawFn, min_items: int = 1, max_items: int = 60, max_classes: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def labelled(
+    draw: st.DrawFn, min_items: int = 1, max_items: int = 60, max_classes: int = 5
+) -> tuple[np.ndarray, np.ndarray]:
     """Hard labels (N,) and predictions (N, K), with many equal confidences."""
     q = draw(distributions(min_items=min_items, max_items=max_items, max_classes=max_classes))
     y = draw(hnp.arrays(np.int64, len(q), elements=st.integers(0, q.shape[1] - 1)))

@@ -26,11 +26,15 @@ def test_entropy(cifar10h: Votes, cifar10_labels: np.ndarray) -> None:
     assert round(entropy.std(), 4) == 0.2353
     assert round(entropy.max(), 4) == 1.9825
     quantiles = np.quantile(entropy, [0.25, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99])
-    np.testing.assert_allclose(quantiles, [0, 0.0950, 0.0980, 0.1654, 0.1926, 0.2573, 0.4643, 0.6767, 1.1067], atol=5.1e-5)
+    np.testing.assert_allclose(
+        quantiles, [0, 0.0950, 0.0980, 0.1654, 0.1926, 0.2573, 0.4643, 0.6767, 1.1067], atol=5.1e-5
+    )
     shares = [(entropy >= 0.25).mean(), (entropy >= 0.25 * math.log(2)).mean(), (entropy > 0.5).mean()]
     np.testing.assert_allclose(shares, [0.2064, 0.2826, 0.0893], atol=1e-9)
     by_class = [entropy[cifar10_labels == k].mean() for k in range(10)]
-    np.testing.assert_allclose(by_class, [0.1741, 0.0889, 0.1754, 0.2458, 0.2784, 0.1572, 0.1394, 0.0750, 0.1051, 0.1053], atol=5.1e-5)
+    np.testing.assert_allclose(
+        by_class, [0.1741, 0.0889, 0.1754, 0.2458, 0.2784, 0.1572, 0.1394, 0.0750, 0.1051, 0.1053], atol=5.1e-5
+    )
 
 
 def test_agreement(cifar10h: Votes, cifar10_labels: np.ndarray) -> None:
@@ -38,7 +42,9 @@ def test_agreement(cifar10h: Votes, cifar10_labels: np.ndarray) -> None:
     assert unanimous(cifar10h).mean() == 0.4393
     assert (cifar10h.counts.sum(axis=1) - cifar10h.counts.max(axis=1) == 1).mean() == 0.2356
     top = probs.max(axis=1)
-    np.testing.assert_allclose([(top < cut).mean() for cut in (0.9, 0.8, 0.75, 0.6)], [0.1211, 0.0603, 0.0445, 0.0172], atol=1e-9)
+    np.testing.assert_allclose(
+        [(top < cut).mean() for cut in (0.9, 0.8, 0.75, 0.6)], [0.1211, 0.0603, 0.0445, 0.0172], atol=1e-9
+    )
     assert round(top.mean(), 5) == 0.95444
     assert round(probs[rows, cifar10_labels].mean(), 5) == 0.95235
     assert round((1 - (probs**2).sum(axis=1)).mean(), 5) == 0.07497
@@ -54,7 +60,9 @@ def test_reference_predictors(cifar10h: Votes, cifar10_labels: np.ndarray) -> No
     assert round(metrics.soft_nll(probs, np.full((10_000, 10), 0.1)), 4) == 2.3026
     assert round(metrics.soft_nll(probs, np.tile(probs.mean(axis=0), (10_000, 1))), 4) == 2.3022
     of_class = np.stack([probs[cifar10_labels == k].mean(axis=0) for k in range(10)])[cifar10_labels]
-    found = [f(probs, of_class) for f in (metrics.soft_nll, metrics.kl, metrics.soft_brier, metrics.entropy_correlation)]
+    found = [
+        f(probs, of_class) for f in (metrics.soft_nll, metrics.kl, metrics.soft_brier, metrics.entropy_correlation)
+    ]
     np.testing.assert_allclose(found, [0.2565, 0.1021, 0.0166, 0.236], atol=6e-4)
     for epsilon, expected in ((0.05, 0.2963), (0.1, 0.3093), (0.2, 0.3754)):
         smoothed = (1 - epsilon) * np.eye(10)[cifar10_labels] + epsilon / 10
@@ -79,22 +87,37 @@ def test_reliability_of_the_entropies(cifar10h: Votes) -> None:
     ],
 )
 def test_one_redraw_of_k_votes(
-    cifar10h: Votes, k: int, distance: float, same: float, manhattan: float, spearman: float, one_hot: float, moved: float, entropy: float
+    cifar10h: Votes,
+    k: int,
+    distance: float,
+    same: float,
+    manhattan: float,
+    spearman: float,
+    one_hot: float,
+    moved: float,
+    entropy: float,
 ) -> None:
-    drawn = cifar10h.subsample(k, seed=0)
-    js = np.sqrt(metrics.jsd_per_item(cifar10h.probs, drawn.probs) / math.log(2))
-    identical = np.abs(drawn.probs - cifar10h.probs).max(axis=1) < 1e-12
-    found = [
-        js.mean(),
-        identical.mean(),
-        metrics.manhattan(cifar10h.probs, drawn.probs),
-        metrics.spearman(entropy_per_item(cifar10h), np.where(identical, 0.0, js)),
-        unanimous(drawn).mean(),
-        (majority_labels(drawn) != majority_labels(cifar10h)).mean(),
-        entropy_per_item(drawn).mean(),
+    found = np.array([_effect_of_a_redraw(cifar10h, k, seed) for seed in range(12)])
+    # The published figures are of one draw; ours are twelve, so the difference of one from their mean is known.
+    spread = found.std(axis=0, ddof=1) * math.sqrt(1 + 1 / 12)
+    published = np.array([distance, same, manhattan, spearman, one_hot, moved, entropy])
+    assert (np.abs(found.mean(axis=0) - published) < 3.5 * spread + 5e-4).all()
+    assert math.isclose(found[:, 4].mean(), (cifar10h.probs**k).sum(axis=1).mean(), abs_tol=0.003)  # all k votes alike
+
+
+def _effect_of_a_redraw(people: Votes, k: int, seed: int) -> list[float]:
+    drawn = people.subsample(k, seed=seed)
+    js = np.sqrt(metrics.jsd_per_item(people.probs, drawn.probs) / math.log(2))
+    identical = np.abs(drawn.probs - people.probs).max(axis=1) < 1e-12
+    return [
+        float(js.mean()),
+        float(identical.mean()),
+        metrics.manhattan(people.probs, drawn.probs),
+        metrics.spearman(entropy_per_item(people).round(12), np.where(identical, 0.0, js)),
+        float(unanimous(drawn).mean()),
+        float((majority_labels(drawn) != majority_labels(people)).mean()),
+        float(entropy_per_item(drawn).mean()),
     ]
-    # Another draw of the same kind: each figure scatters by 0.5 to 2 % of itself over draws.
-    np.testing.assert_allclose(found, [distance, same, manhattan, spearman, one_hot, moved, entropy], rtol=0.03, atol=0.0016)
 
 
 def test_vote_level_brier_exceeds_soft_brier_by_the_vote_variance(cifar10h: Votes) -> None:
@@ -114,7 +137,10 @@ def test_a_class_stratified_split_is_as_large_as_published(cifar10h: Votes, cifa
     kept, held = cifar10h.split(0.2, seed=0, strata=cifar10_labels)
     assert (len(kept), len(held)) == (8000, 2000)
     assert (np.bincount(cifar10_labels[held]) == 200).all()
-    means = [entropy_per_item(cifar10h)[cifar10h.split(0.2, seed=seed, strata=cifar10_labels)[1]].mean() for seed in range(30)]
+    means = [
+        entropy_per_item(cifar10h)[cifar10h.split(0.2, seed=seed, strata=cifar10_labels)[1]].mean()
+        for seed in range(30)
+    ]
     assert abs(np.mean(means) - 0.15446) < 0.003
     assert 0.0025 < np.std(means) < 0.0065  # SD over seeds about .0045
 

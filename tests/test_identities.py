@@ -8,9 +8,20 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import counts, distributions, labelled, pairs, votes
 
-from votewise import SLS, LabelSmoothing, Majority, Mixup, Multipass, Soft, Votes, deterministic_control, metrics, shuffled_sls
+from strategies import counts, distributions, labelled, pairs, votes
+from votewise import (
+    SLS,
+    LabelSmoothing,
+    Majority,
+    Mixup,
+    Multipass,
+    Soft,
+    Votes,
+    deterministic_control,
+    metrics,
+    shuffled_sls,
+)
 from votewise.statistics import holm, wilcoxon
 from votewise.training import soft_cross_entropy
 
@@ -90,7 +101,11 @@ def test_6_fifty_votes_in_two_hundred_epochs_are_four_cycles() -> None:
 
 @given(votes(max_items=4), st.integers(0, 50))
 def test_7_the_control_delivers_the_same_votes(table: Votes, seed: int) -> None:
-    ours, control, again = Multipass(table, seed=seed), deterministic_control(table, seed=seed), Multipass(table, seed=seed)
+    ours, control, again = (
+        Multipass(table, seed=seed),
+        deterministic_control(table, seed=seed),
+        Multipass(table, seed=seed),
+    )
     for item, row in enumerate(table.counts):
         epochs = range(int(row.sum()))
         assert sorted(ours.labels(e, [item])[0] for e in epochs) == sorted(control.labels(e, [item])[0] for e in epochs)
@@ -99,11 +114,17 @@ def test_7_the_control_delivers_the_same_votes(table: Votes, seed: int) -> None:
 
 def test_7_the_control_has_another_order() -> None:
     table = Votes.from_counts(np.full((50, 4), 5))
-    differ = [np.mean(Multipass(table, seed=0).labels(e) != deterministic_control(table, seed=0).labels(e)) for e in range(20)]
+    differ = [
+        np.mean(Multipass(table, seed=0).labels(e) != deterministic_control(table, seed=0).labels(e)) for e in range(20)
+    ]
     assert 0.6 < np.mean(differ) < 0.9  # two independent uniform labels of four classes differ three times in four
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=10), st.integers(0, 9), st.integers(0, 99))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=10),
+    st.integers(0, 9),
+    st.integers(0, 99),
+)
 def test_7_on_unanimous_items_all_deliveries_agree(rows: list[tuple[int, int]], seed: int, epoch: int) -> None:
     table = np.zeros((len(rows), 4), dtype=np.int64)
     for index, (label, size) in enumerate(rows):
@@ -144,7 +165,9 @@ def test_9_cross_entropy_is_divergence_plus_entropy(pair: tuple[np.ndarray, np.n
 
 
 @given(pairs(), distributions(min_items=1, max_items=1))
-def test_10_jensen_shannon_is_a_bounded_symmetric_metric(pair: tuple[np.ndarray, np.ndarray], third: np.ndarray) -> None:
+def test_10_jensen_shannon_is_a_bounded_symmetric_metric(
+    pair: tuple[np.ndarray, np.ndarray], third: np.ndarray
+) -> None:
     p, q = pair
     divergence = metrics.jsd_per_item(p, q)
     np.testing.assert_allclose(divergence, metrics.jsd_per_item(q, p), **EXACT)
@@ -193,7 +216,9 @@ def test_11_three_parts_are_enough_where_groups_are_constant(seed: int) -> None:
     q = levels[rng.integers(0, 3, size=90)]
     p = rng.dirichlet(np.ones(4), size=90)
     parts = metrics.brier_parts(p, q, bins=90)
-    assert math.isclose(parts.reliability - parts.resolution + parts.uncertainty, metrics.soft_brier(p, q), abs_tol=1e-10)
+    assert math.isclose(
+        parts.reliability - parts.resolution + parts.uncertainty, metrics.soft_brier(p, q), abs_tol=1e-10
+    )
 
 
 @given(labelled(), st.integers(1, 20), st.randoms())
@@ -298,7 +323,9 @@ def test_22_shuffled_sls_moves_nearly_all_and_ignores_row_order() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(10), size=1000)
     people = Votes.from_probabilities(probs)
     rows = np.diff(shuffled_sls(people, seed=0)._cdf.T, axis=1, prepend=0)
-    assert (np.abs(rows - probs).max(axis=1) < 1e-9).sum() < 8  # a random permutation leaves one item in place on average
+    assert (
+        np.abs(rows - probs).max(axis=1) < 1e-9
+    ).sum() < 8  # a random permutation leaves one item in place on average
     order = np.random.default_rng(1).permutation(1000)
     again = shuffled_sls(people.take(order), seed=0)
     np.testing.assert_array_equal(again.labels(3), shuffled_sls(people, seed=0).labels(3)[order])

@@ -50,8 +50,8 @@ def check_whole_number(name: str, value: Any, least: int = 0) -> int:
     return int(value)
 
 
-def check_matrix(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Return `values` as a finite (N, K) float64 array with N and K at least one."""
+def check_matrix(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str_] | None = None) -> FloatArray:
+    """Return `values` as a finite (N, K) float64 array with N and K at least one; offenders are named by id."""
     try:
         matrix = np.asarray(values)
         if matrix.dtype.kind not in "biuf":
@@ -71,7 +71,7 @@ def check_matrix(name: str, values: npt.ArrayLike) -> FloatArray:
     if bad.size:
         raise InputError(
             f"{name} must be finite",
-            f"{bad.size:,} rows hold NaN or infinity (rows {first_few(bad)})",
+            f"{bad.size:,} rows hold NaN or infinity ({_name_rows(bad, item_ids)})",
             "Mend or remove those rows",
         )
     return matrix
@@ -82,20 +82,17 @@ def check_simplex(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str
 
     Rows must be non-negative and sum to one within `SIMPLEX_TOLERANCE`; they are never renormalised.
     """
-    probs = check_matrix(name, values)
+    probs = check_matrix(name, values, item_ids)
     sums = probs.sum(axis=1)
     off = (probs < 0).any(axis=1) | (np.abs(sums - 1) > SIMPLEX_TOLERANCE)
     if off.any():
         rows = np.flatnonzero(off)
-        named = (
-            f"items {first_few(item_ids[rows[:_MOST_NAMED]], rows.size)}"
-            if item_ids is not None
-            else f"rows {first_few(rows)}"
-        )
+        lowest = probs[rows[0]].min()
+        fault = f"holds {lowest:.6g}" if lowest < 0 else f"sums to {sums[rows[0]]:.6g}"
         raise InputError(
             f"each row of {name} must be non-negative and sum to 1",
-            f"{rows.size:,} of {len(probs):,} do not ({named}; the first sums to {sums[rows[0]]:.6g})",
-            "Divide each row by its sum if the numbers are rounded; apply softmax first if they are logits",
+            f"{rows.size:,} of {len(probs):,} do not ({_name_rows(rows, item_ids)}; the first {fault})",
+            "Divide rounded rows by their sum (--normalize for predictions); apply softmax first if these are logits",
         )
     return probs
 
@@ -131,6 +128,13 @@ def check_labels(labels: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[IntArray,
             "Give the index of a class column",
         )
     return y.astype(np.int64, copy=False), q
+
+
+def _name_rows(rows: npt.NDArray[Any], item_ids: npt.NDArray[np.str_] | None) -> str:
+    """The first few rows by id, or by index where there is none."""
+    if item_ids is None:
+        return f"rows {first_few(rows[:_MOST_NAMED], len(rows))}"
+    return f"items {first_few(item_ids[rows[:_MOST_NAMED]], len(rows))}"
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -20,6 +20,11 @@ def entropy_rows(p: FloatArray) -> FloatArray:
     return np.maximum(cross_entropy_rows(p, p), 0.0)
 
 
+def rankable(values: FloatArray) -> FloatArray:
+    """Values rounded so that those which differ by the noise of summation alone become the ties they are."""
+    return np.asarray(values.round(12))
+
+
 def average_ranks(values: FloatArray) -> FloatArray:
     """Ranks from 1, (N,), equal values sharing their mean rank."""
     _, group, size = np.unique(values, return_inverse=True, return_counts=True)

@@ -124,8 +124,8 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
     if reliability is not None and 0 < reliability < 1:
         doubled = 2 * reliability / (1 + reliability)
         reasons.append(
-            f"Items are ranked by disagreement with reliability {reliability:.2f}, so no model's entropy correlation "
-            f"can pass {math.sqrt(reliability):.2f}; twice the votes would raise that to {math.sqrt(doubled):.2f}."
+            f"Items are ranked by disagreement with reliability {reliability:.2f}, so a model's entropy correlation "
+            f"ends at about {math.sqrt(reliability):.2f}; twice the votes would raise that to {math.sqrt(doubled):.2f}."
         )
     return Advice(method, tuple(reasons))
 

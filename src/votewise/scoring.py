@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from votewise import metrics
-from votewise._checks import FloatArray, check_pair
+from votewise._checks import FloatArray, IntArray, check_pair
+from votewise._numerics import rankable
+from votewise._random import stream_generator
 from votewise.metrics import calibration, ranking
-from votewise.statistics import Interval, Resamples, centred_interval
+from votewise.statistics import Interval, Resamples, centred_interval, wilson_interval
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,10 @@ def score(
         "soft_nll": mean(metrics.soft_nll_per_item(p, q), 0, math.inf),
         "kl": mean(metrics.kl_per_item(p, q), 0, math.inf),
         "soft_brier": mean(metrics.soft_brier_per_item(p, q), 0, 2),
-        "accuracy": mean(metrics.accuracy_per_item(y, q), 0, 1),
-        "ece": _ece(y, q, bins, draws),
+        "accuracy": wilson_interval(metrics.accuracy(y, q), len(p)),
+        "ece": _ece(y, q, bins, draws, floor.high),
         "ece_floor": Interval(floor.mean, floor.low, floor.high),
-        "smooth_ece": _smooth_ece(y, q, draws),
+        "smooth_ece": _smooth_ece(y, q, draws, seed),
         "entropy_correlation": _entropy_correlation(p, q, draws),
         "jsd": mean(metrics.jsd_per_item(p, q), 0, math.log(2)),
         "manhattan": mean(metrics.manhattan_per_item(p, q), 0, 2),
@@ -75,17 +77,17 @@ def score(
     return Scores(len(p), named)
 
 
-def _ece(y: npt.NDArray[np.int64], q: FloatArray, bins: int, draws: Resamples | None) -> Interval:
+def _ece(y: IntArray, q: FloatArray, bins: int, draws: Resamples | None, floor: float) -> Interval:
     value = metrics.ece(y, q, bins=bins)
     if draws is None:
         return Interval(value)
     confidence, correct = calibration.confidence_and_correctness(y, q)
     bin_of, shared = calibration.equal_mass_bins(confidence, correct, bins)
     gaps = draws.means(shared - confidence, bin_of, int(bin_of.max()) + 1)
-    return centred_interval(value, np.abs(gaps).sum(axis=1), least=0, most=1)
+    return _reaching_zero(centred_interval(value, np.abs(gaps).sum(axis=1), least=0, most=1), floor)
 
 
-def _smooth_ece(y: npt.NDArray[np.int64], q: FloatArray, draws: Resamples | None) -> Interval:
+def _smooth_ece(y: IntArray, q: FloatArray, draws: Resamples | None, seed: int) -> Interval:
     confidence, correct = calibration.confidence_and_correctness(y, q)
     value, bandwidth = calibration.smooth_error(calibration.residual_grid(confidence, correct))
     if draws is None:
@@ -93,13 +95,25 @@ def _smooth_ece(y: npt.NDArray[np.int64], q: FloatArray, draws: Resamples | None
     # Resamples are smoothed at the bandwidth found, on a grid just fine enough for it.
     cells = min(256, max(32, math.ceil(4 / max(bandwidth, 1 / 64))))
     place = np.minimum((confidence * cells).astype(np.int64), cells - 1)
-    residual = draws.means(correct - confidence, place, cells) * cells
-    errors = calibration.absolute_mean(calibration.smooth_on_grid(residual, bandwidth))
-    return centred_interval(value, np.asarray(errors), least=0, most=1)
+
+    def errors(residual: FloatArray) -> FloatArray:
+        return np.asarray(calibration.absolute_mean(calibration.smooth_on_grid(residual * cells, bandwidth)))
+
+    size, expected = np.bincount(place, minlength=cells), np.bincount(place, weights=confidence, minlength=cells)
+    chance = np.divide(expected, size, out=np.zeros(cells), where=size > 0)
+    calibrated = stream_generator(seed, "smooth floor").binomial(size, np.clip(chance, 0, 1), size=(1000, cells))
+    floor = float(np.quantile(errors((calibrated - expected) / len(confidence)), 0.975))
+    resampled = errors(draws.means(correct - confidence, place, cells))
+    return _reaching_zero(centred_interval(value, resampled, least=0, most=1), floor)
+
+
+def _reaching_zero(interval: Interval, floor: float) -> Interval:
+    """An error that a calibrated model could show by chance may well be no error at all."""
+    return replace(interval, low=0.0) if interval.value <= floor else interval
 
 
 def _entropy_correlation(p: FloatArray, q: FloatArray, draws: Resamples | None) -> Interval:
-    people, model = metrics.entropy_per_item(p), metrics.entropy_per_item(q)
+    people, model = rankable(metrics.entropy_per_item(p)), rankable(metrics.entropy_per_item(q))
     value = ranking.spearman(people, model)
     if draws is None or math.isnan(value):
         return Interval(value)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import votes
 
+from strategies import votes
 from votewise import SLS, Delivery, HardDelivery, InputError, Majority, Multipass, Soft, Votes, dirichlet_smoothed
 from votewise.experiments import METHODS
 
@@ -92,7 +92,7 @@ def test_labels_are_the_same_in_another_process_and_for_ever() -> None:
 def test_soft_takes_any_targets() -> None:
     smooth = dirichlet_smoothed(Votes.from_counts([[3, 1]]), prior=1.0)
     np.testing.assert_allclose(Soft(smooth).targets(0), [[4 / 6, 2 / 6]], rtol=1e-6)
-    assert set(SLS(smooth, seed=0).labels(epoch)[0] for epoch in range(50)) == {0, 1}
+    assert {SLS(smooth, seed=0).labels(epoch)[0] for epoch in range(50)} == {0, 1}
 
 
 def test_what_is_handed_out_cannot_change_what_comes_next() -> None:
@@ -154,4 +154,3 @@ def test_wrong_epochs(name: str) -> None:
     for epoch in (-1, 0.5, None):
         with pytest.raises(InputError, match="epoch must be a whole number of at least 0"):
             delivery.targets(epoch)  # type: ignore[arg-type]
-

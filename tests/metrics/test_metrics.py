@@ -11,14 +11,14 @@ import pytest
 import relplot
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import scores
 from scipy.spatial.distance import jensenshannon
 from scipy.special import rel_entr
 from scipy.stats import spearmanr
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
-from strategies import distributions, labelled, pairs
 
+from oracles import scores
+from strategies import distributions, labelled, pairs
 from votewise import InputError, metrics
 from votewise.metrics.ranking import spearman_influence
 
@@ -53,14 +53,18 @@ def test_distances_are_the_slow_ones(name: str, pair: Pair) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-10)
     value = DISTANCES[name](*pair)
     assert isinstance(value, float)
-    assert math.isclose(value, float(np.mean(expected)), abs_tol=1e-10) or (math.isinf(value) and math.isinf(np.mean(expected)))
+    assert math.isclose(value, float(np.mean(expected)), abs_tol=1e-10) or (
+        math.isinf(value) and math.isinf(np.mean(expected))
+    )
 
 
 @given(pairs())
 def test_kl_and_jsd_are_those_of_scipy(pair: Pair) -> None:
     p, q = pair
     np.testing.assert_allclose(metrics.kl_per_item(p, q), rel_entr(p, q).sum(axis=1), atol=1e-10)
-    np.testing.assert_allclose(np.sqrt(metrics.jsd_per_item(p, q)), [jensenshannon(a, b) for a, b in zip(p, q, strict=True)], atol=1e-7)
+    np.testing.assert_allclose(
+        np.sqrt(metrics.jsd_per_item(p, q)), [jensenshannon(a, b) for a, b in zip(p, q, strict=True)], atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -89,7 +93,9 @@ def test_one_hot_references_give_the_hard_scores(case: tuple[np.ndarray, np.ndar
         assert math.isclose(metrics.soft_nll(one_hot, q), log_loss(y, q, labels=range(k)), abs_tol=1e-9)
         brier = brier_score_loss(y, q, labels=list(range(k)), scale_by_half=False)
         assert math.isclose(metrics.soft_brier(one_hot, q), brier, abs_tol=1e-9)
-    assert math.isclose(metrics.soft_accuracy(one_hot, np.eye(k)[q.argmax(axis=1)]), metrics.accuracy(y, q), abs_tol=1e-12)
+    assert math.isclose(
+        metrics.soft_accuracy(one_hot, np.eye(k)[q.argmax(axis=1)]), metrics.accuracy(y, q), abs_tol=1e-12
+    )
 
 
 def test_the_laws_can_fail() -> None:
@@ -217,7 +223,7 @@ def test_fewer_items_than_bins() -> None:
 
 BAD_PAIRS = {
     "shapes": ([[0.5, 0.5]], [[1.0]], "reference and probs must have one shape, items x classes, but they are (1, 2) and (1, 1)"),
-    "logits": ([[0.5, 0.5]], [[2.0, -1.0]], "each row of probs must be non-negative and sum to 1, but 1 of 1 do not (rows 0; the first sums to 1)"),
+    "logits": ([[0.5, 0.5]], [[2.0, -1.0]], "each row of probs must be non-negative and sum to 1, but 1 of 1 do not (rows 0; the first holds -1)"),
     "sums": ([[0.5, 0.5]], [[0.5, 0.6]], "each row of probs must be non-negative and sum to 1, but 1 of 1 do not (rows 0; the first sums to 1.1)"),
     "nan": ([[0.5, 0.5]], [[math.nan, 1.0]], "probs must be finite, but 1 rows hold NaN or infinity (rows 0)"),
     "labels": ([0, 1], [[0.5, 0.5], [0.5, 0.5]], "reference must have two dimensions, items x classes, both at least 1, but its shape is (2,)"),
@@ -240,7 +246,10 @@ def test_wrong_pairs_are_named(name: str, case: str) -> None:
     ("labels", "message"),
     [
         ([0], "labels must be 2 whole numbers, one for each row of probs, but an array of shape (1,)"),
-        ([0.0, 1.0], "labels must be 2 whole numbers, one for each row of probs, but an array of shape (2,) and type float64 came"),
+        (
+            [0.0, 1.0],
+            "labels must be 2 whole numbers, one for each row of probs, but an array of shape (2,) and type float64 came",
+        ),
         ([0, 2], "labels must lie between 0 and 1, but 1 do not (rows 1; the first is 2)"),
     ],
 )

@@ -19,7 +19,9 @@ def nominal_alpha(counts: np.ndarray) -> float:
     return math.nan if expected == 0 else 1 - observed / expected
 
 
-def dawid_skene(votes: Sequence[tuple[int, int, int]], n: int, a: int, k: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+def dawid_skene(
+    votes: Sequence[tuple[int, int, int]], n: int, a: int, k: int, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
     """EM with loops over votes: (item, annotator, label) triples; start from vote shares; returns posterior, confusion."""
     posterior = np.zeros((n, k))
     for item, _, label in votes:
@@ -48,5 +50,7 @@ def wilcoxon_tails(differences: Sequence[float]) -> tuple[float, float]:
     sizes = [abs(d) for d in values]
     ranks = [sum(o < s for o in sizes) + (sum(o == s for o in sizes) + 1) / 2 for s in sizes]
     seen = sum(r for r, d in zip(ranks, values, strict=True) if d > 0)
-    sums = [sum(r for r, up in zip(ranks, signs, strict=True) if up) for signs in product((False, True), repeat=len(values))]
+    sums = [
+        sum(r for r, up in zip(ranks, signs, strict=True) if up) for signs in product((False, True), repeat=len(values))
+    ]
     return sum(s <= seen + 1e-9 for s in sums) / len(sums), sum(s >= seen - 1e-9 for s in sums) / len(sums)

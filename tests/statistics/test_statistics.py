@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import people
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from oracles import people
 from votewise import InputError
 from votewise.statistics import Resamples, bootstrap_mean, centred_interval, compare_paired, holm, wilcoxon
 
@@ -21,7 +21,9 @@ NUMBERS = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=10)
 @given(NUMBERS)
 def test_wilcoxon_counts_sign_patterns(differences: list[float]) -> None:
     less, greater = people.wilcoxon_tails(differences)
-    found = {alternative: wilcoxon(differences, alternative=alternative) for alternative in ("less", "greater", "two-sided")}
+    found = {
+        alternative: wilcoxon(differences, alternative=alternative) for alternative in ("less", "greater", "two-sided")
+    }
     if not any(differences):
         assert {test.p_value for test in found.values()} == {1.0}
         return
@@ -81,7 +83,9 @@ def test_the_bootstrap_of_a_mean_has_its_standard_error() -> None:
         assert math.isclose(interval.value, values.mean())
         width = (interval.high - interval.low) / (2 * 1.96)
         assert math.isclose(width, values.std() / math.sqrt(n), rel_tol=0.06)
-        reference = stats.bootstrap((values,), np.mean, n_resamples=2000, method="percentile", rng=0) if n <= 3000 else None
+        reference = (
+            stats.bootstrap((values,), np.mean, n_resamples=2000, method="percentile", rng=0) if n <= 3000 else None
+        )
         if reference is not None:
             np.testing.assert_allclose([interval.low, interval.high], reference.confidence_interval, atol=0.25 * width)
 

@@ -8,11 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import people
 from scipy.stats import dirichlet_multinomial
-from strategies import votes
 
-from votewise import InputError, Votes, dawid_skene, dirichlet_smoothed, fit_dirichlet_prior, majority_labels, read_votes, vote_share
+from oracles import people
+from strategies import votes
+from votewise import (
+    InputError,
+    Votes,
+    dawid_skene,
+    dirichlet_smoothed,
+    fit_dirichlet_prior,
+    majority_labels,
+    read_votes,
+    vote_share,
+)
 
 
 @given(votes(), st.sampled_from(["lowest", "frequent", "random"]), st.integers(0, 9))
@@ -74,7 +83,9 @@ def test_priors_at_the_ends() -> None:
     assert unanimous.sum() < 1e-3
     alike = fit_dirichlet_prior(Votes.from_counts([[5, 5]] * 50))
     assert alike.sum() > 1e3
-    with pytest.raises(InputError, match="fitting a Dirichlet prior needs items with two votes or more, but every item has one"):
+    with pytest.raises(
+        InputError, match="fitting a Dirichlet prior needs items with two votes or more, but every item has one"
+    ):
         fit_dirichlet_prior(Votes.from_counts([[1, 0], [0, 1]]))
 
 
@@ -100,7 +111,9 @@ def test_dawid_skene_is_the_slow_em(seed: int) -> None:
     triples = list(zip(ballots.item.tolist(), ballots.annotator.tolist(), ballots.label.tolist(), strict=True))
     for steps in (1, 4, 12):
         ours = dawid_skene(table, most_steps=steps, tolerance=-math.inf)
-        posterior, confusion = people.dawid_skene(triples, table.n_items, len(ballots.annotator_ids), table.n_classes, steps)
+        posterior, confusion = people.dawid_skene(
+            triples, table.n_items, len(ballots.annotator_ids), table.n_classes, steps
+        )
         np.testing.assert_allclose(ours.targets.probs, posterior, atol=1e-9)
         np.testing.assert_allclose(ours.confusion, confusion, atol=1e-9)
 
@@ -120,7 +133,11 @@ def test_dawid_skene_climbs_and_converges(seed: int) -> None:
 def test_dawid_skene_distrusts_the_careless() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, size=600)
-    said = np.stack([np.where(rng.random(600) < 0.95, truth, rng.integers(0, 3, 600))] * 1 + [rng.integers(0, 3, 600) for _ in range(3)], axis=1)
+    said = np.stack(
+        [np.where(rng.random(600) < 0.95, truth, rng.integers(0, 3, 600))] * 1
+        + [rng.integers(0, 3, 600) for _ in range(3)],
+        axis=1,
+    )
     said = np.column_stack([said, np.where(rng.random(600) < 0.9, truth, rng.integers(0, 3, 600))])
     table = read_votes(said, form="wide")
     careful = (dawid_skene(table, smoothing=0.01).targets.probs.argmax(axis=1) == truth).mean()
@@ -131,5 +148,8 @@ def test_dawid_skene_distrusts_the_careless() -> None:
 
 
 def test_dawid_skene_needs_annotators() -> None:
-    with pytest.raises(InputError, match="Dawid-Skene needs every single vote with its annotator, but these votes are known only in sum"):
+    with pytest.raises(
+        InputError,
+        match="Dawid-Skene needs every single vote with its annotator, but these votes are known only in sum",
+    ):
         dawid_skene(Votes.from_counts([[1, 2]]))

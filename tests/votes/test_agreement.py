@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import people
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
-from strategies import votes
 
+from oracles import people
+from strategies import votes
 from votewise import InputError, Votes
 from votewise.votes import entropy_per_item, entropy_reliability, fleiss_kappa, krippendorff_alpha, tied, unanimous
 
@@ -32,7 +32,9 @@ def test_alpha_is_that_of_krippendorff(table: Votes) -> None:
         assert math.isnan(krippendorff_alpha(table))
         return
     for level in ("nominal", "ordinal"):
-        expected = krippendorff.alpha(value_counts=counts, value_domain=range(table.n_classes), level_of_measurement=level)
+        expected = krippendorff.alpha(
+            value_counts=counts, value_domain=range(table.n_classes), level_of_measurement=level
+        )
         assert math.isclose(krippendorff_alpha(table, level=level), expected, abs_tol=1e-9)
     assert math.isclose(krippendorff_alpha(table), people.nominal_alpha(counts), abs_tol=1e-9)
 
@@ -54,7 +56,9 @@ def test_single_votes_agree_with_nobody() -> None:
 
 def test_entropy_ties_and_unanimity() -> None:
     table = Votes.from_counts([[2, 2, 0], [3, 0, 0], [1, 1, 1], [2, 1, 0]])
-    np.testing.assert_allclose(entropy_per_item(table), [math.log(2), 0, math.log(3), math.log(3) - 2 / 3 * math.log(2)])
+    np.testing.assert_allclose(
+        entropy_per_item(table), [math.log(2), 0, math.log(3), math.log(3) - 2 / 3 * math.log(2)]
+    )
     assert tied(table).tolist() == [True, False, True, False]
     assert unanimous(table).tolist() == [False, True, False, False]
 

@@ -55,7 +55,9 @@ def test_colliding_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch, kept_b
 
     def poor(self: pl.Series, seed: int = 0) -> pl.Series:
         full = true_hash(self, seed)
-        return pl.Series(full.to_numpy() >> np.uint64(64 - kept_bits) << np.uint64(64 - kept_bits)) if seed == 0 else full
+        return (
+            pl.Series(full.to_numpy() >> np.uint64(64 - kept_bits) << np.uint64(64 - kept_bits)) if seed == 0 else full
+        )
 
     monkeypatch.setattr(pl.Series, "hash", poor)
     codes, first = encode._encode_by_hash(pl.Series(values))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import votes
 
+from strategies import votes
 from votewise import InputError, Votes, read_votes
 from votewise.votes.table import sort_classes
 
@@ -53,7 +53,12 @@ def test_with_classes_moves_columns_by_name() -> None:
     table = read_votes(np.array([[0, 1], [1, 1]]), form="wide").with_classes(["1", "0"])
     assert table.ballots is not None
     np.testing.assert_array_equal(table.counts, [[1, 1], [2, 0]])
-    assert sorted(zip(table.ballots.item.tolist(), table.ballots.label.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 0), (1, 0)]
+    assert sorted(zip(table.ballots.item.tolist(), table.ballots.label.tolist(), strict=True)) == [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 0),
+    ]
 
 
 def test_classes_are_sorted_by_value_or_by_name_never_by_appearance() -> None:
@@ -68,7 +73,10 @@ def test_classes_are_sorted_by_value_or_by_name_never_by_appearance() -> None:
         ({"item_ids": ["a"]}, "a table of shape (2, 3) needs 2 item ids and 3 class names, but 1 and 3 came"),
         ({"item_ids": ["a", "a"]}, "item ids must be different and not empty, but 1 come more than once ('a')"),
         ({"item_ids": ["a", ""]}, "item ids must be different and not empty, but row 1 has none"),
-        ({"classes": ["x", "x", "y"]}, "class names must be different, non-empty and at least one, but 'x' stands there twice"),
+        (
+            {"classes": ["x", "x", "y"]},
+            "class names must be different, non-empty and at least one, but 'x' stands there twice",
+        ),
         ({"classes": ["x", "", "y"]}, "class names must be different, non-empty and at least one, but one is empty"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from enum import IntEnum
 from typing import Annotated
@@ -55,6 +56,9 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code. Bad input gives one message, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a bar that the terminal's encoding lacks is no reason to stop
     try:
         program(args=arguments, prog_name="votewise")
         return Exit.OK

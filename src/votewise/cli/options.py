@@ -45,7 +45,7 @@ def load_votes(path: Path, classes: str | None, **reading: str | None) -> Votes:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that JSON cannot write (NaN, infinity) as null."""
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False))
+    typer.echo(json.dumps(_plain(value)))
 
 
 def note(message: str, quiet: bool) -> None:

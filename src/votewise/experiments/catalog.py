@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from votewise._checks import check_choice
+from votewise._errors import InputError
 from votewise.delivery import (
     SLS,
     Delivery,
@@ -70,4 +71,10 @@ METHODS: dict[str, Method] = {
 
 def find_method(name: str) -> Method:
     """The method of a name; an unknown one is an error that lists them all."""
+    if name == "mixup":
+        raise InputError(
+            "the method must be a delivery",
+            "mixup mixes batches",
+            "Deliver majority, and mix with votewise.Mixup in training",
+        )
     return METHODS[check_choice("the method", name, tuple(METHODS))]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import FloatArray, check_pair
-from votewise._numerics import average_ranks
+from votewise._numerics import average_ranks, rankable
 from votewise.metrics.proper import entropy_per_item
 
 
@@ -18,7 +18,7 @@ def entropy_correlation(reference: npt.ArrayLike, probs: npt.ArrayLike) -> float
     Bounded by the reliability of people's entropies, see `votewise.votes.entropy_reliability`.
     """
     p, q = check_pair(reference, probs)
-    return spearman(entropy_per_item(p), entropy_per_item(q))
+    return spearman(rankable(entropy_per_item(p)), rankable(entropy_per_item(q)))
 
 
 def spearman(x: FloatArray, y: FloatArray) -> float:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray, check_matrix, check_simplex, first_few
 from votewise._errors import InputError
-from votewise.votes import Votes, numeric_table, open_source, read_votes
+from votewise.votes import Votes, number_table, open_source, read_votes
 
 
 def read_predictions(
@@ -20,7 +20,8 @@ def read_predictions(
 
     Args:
         source: .csv, .tsv, .parquet, .jsonl or frame with an item column and a column for each class, in any
-            order; or .npy or array (N, K) with the items and classes of `votes` in their order.
+            order (without an item column: the items of `votes` in their order); or .npy or array (N, K) with the
+            items and classes of `votes` in their order.
         votes: what people said. Items without a prediction are left out of the result.
         item: name of the item column, if it is not a known one.
         normalize: divide each row by its sum; without it a row that does not sum to one is an error.
@@ -31,27 +32,26 @@ def read_predictions(
     """
     table = open_source(source)
     if isinstance(table, np.ndarray):
-        probs = check_matrix("predictions", table)
-        if probs.shape != (votes.n_items, votes.n_classes):
-            raise InputError(
-                f"an array of predictions must be {votes.n_items} items x {votes.n_classes} classes, like the votes",
-                f"its shape is {probs.shape}",
-                "Give a table with item ids and class names, or name all classes with classes= (--classes)",
-            )
-        return votes, _on_simplex(probs, normalize, votes.item_ids)
-    ids, classes, matrix = numeric_table(table, item=item, what="predictions")
-    lacking = [name for name in votes.classes if name not in classes]
-    if lacking:
+        return votes, _by_position(check_matrix("predictions", table), votes, normalize)
+    item = item if item in table.collect_schema().names() else None
+    numbers = number_table(table, item=item, what="predictions")
+    unknown = [name for name in numbers.names if name not in votes.classes]
+    lacking = [name for name in votes.classes if name not in numbers.names]
+    if lacking or (unknown and numbers.item_ids is None):
         raise InputError(
-            "predictions must have a column for each class of the votes",
-            f"{first_few(lacking)} are missing; the columns are {first_few(classes)}",
-            "Add those columns (zeros where the model knows no such class)",
+            f"predictions need an item column and one for each class ({', '.join(votes.classes)})",
+            f"the columns are {first_few(numbers.names)}"
+            + (f" and the item column {numbers.item!r}" if numbers.item else ""),
+            "Name the item column with item= (--item), and add a column (zeros) for a class the model does not know",
         )
-    rows, order = _line_up(votes.item_ids, ids)
+    if numbers.item_ids is None:
+        columns = [numbers.names.index(name) for name in votes.classes]
+        return votes, _by_position(numbers.values[:, columns], votes, normalize)
+    rows, order = _line_up(votes.item_ids, numbers.item_ids)
     joined = votes.take(rows) if len(rows) < votes.n_items else votes
-    joined = joined.with_classes([*votes.classes, *(name for name in classes if name not in votes.classes)])
-    columns = [classes.index(name) for name in joined.classes]
-    return joined, _on_simplex(matrix[order][:, columns], normalize, joined.item_ids)
+    joined = joined.with_classes([*votes.classes, *unknown])
+    columns = [numbers.names.index(name) for name in joined.classes]
+    return joined, _on_simplex(numbers.values[order][:, columns], normalize, joined.item_ids)
 
 
 def read_labels(source: str | os.PathLike[str] | Any, votes: Votes, scored: Votes) -> IntArray:
@@ -98,6 +98,17 @@ def read_labels(source: str | os.PathLike[str] | Any, votes: Votes, scored: Vote
             "Add their rows",
         )
     return np.asarray(counts[order].argmax(axis=1))
+
+
+def _by_position(probs: FloatArray, votes: Votes, normalize: bool) -> FloatArray:
+    """Predictions without ids: row for row those of the votes."""
+    if probs.shape != (votes.n_items, votes.n_classes):
+        raise InputError(
+            f"predictions without item ids must be {votes.n_items} items x {votes.n_classes} classes, like the votes",
+            f"their shape is {probs.shape}",
+            "Give a table with item ids and class names, or name all classes with classes= (--classes)",
+        )
+    return _on_simplex(probs, normalize, votes.item_ids)
 
 
 def _line_up(

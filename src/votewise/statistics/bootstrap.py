@@ -82,6 +82,17 @@ def centred_interval(
     return Interval(value, float(min(max(low, least), value)), float(max(min(high, most), value)))
 
 
+def wilson_interval(value: float, n: int) -> Interval:
+    """A share `value` of n items with Wilson's (1927) 95 % interval, which is right near 0 and 1 too.
+
+    A bootstrap of three right answers in three would say: certainly 1.
+    """
+    z2 = 1.959964**2
+    centre = (value + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return Interval(value, max(centre - half, 0.0), min(centre + half, 1.0))
+
+
 def bootstrap_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = 1000) -> Interval:
     """The mean of (N,) values with its bootstrap interval; no interval for a single value."""
     array = np.asarray(values, dtype=np.float64)

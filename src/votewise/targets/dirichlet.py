@@ -73,12 +73,8 @@ def fit_dirichlet_prior(votes: Votes) -> FloatArray:
 
 
 def _check_prior(prior: float | npt.ArrayLike, n_classes: int) -> FloatArray:
-    values = (
-        np.atleast_2d(np.asarray(prior, dtype=np.float64) * np.ones(n_classes))
-        if np.ndim(prior) == 0
-        else np.atleast_2d(prior)
-    )
-    pseudo = check_matrix("the prior", values)
+    values = np.asarray(prior)
+    pseudo = check_matrix("the prior", np.full((1, n_classes), values) if values.ndim == 0 else np.atleast_2d(values))
     if pseudo.shape != (1, n_classes) or (pseudo < 0).any() or pseudo.sum() == 0:
         raise InputError(
             f"the prior must be one number, or {n_classes} numbers, not negative and not all zero",

@@ -7,8 +7,9 @@ from votewise.votes.agreement import fleiss_kappa as fleiss_kappa
 from votewise.votes.agreement import krippendorff_alpha as krippendorff_alpha
 from votewise.votes.agreement import tied as tied
 from votewise.votes.agreement import unanimous as unanimous
+from votewise.votes.numbers import NumberTable as NumberTable
+from votewise.votes.numbers import number_table as number_table
 from votewise.votes.read import FORMS as FORMS
-from votewise.votes.read import numeric_table as numeric_table
 from votewise.votes.read import read_votes as read_votes
 from votewise.votes.sampling import shuffled_votes as shuffled_votes
 from votewise.votes.sources import open_source as open_source

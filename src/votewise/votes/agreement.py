@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray, check_choice
-from votewise._numerics import average_ranks, entropy_rows
+from votewise._numerics import average_ranks, entropy_rows, rankable
 from votewise._random import stream_generator
 from votewise.votes.table import Votes
 
@@ -100,7 +100,8 @@ def entropy_reliability(votes: Votes, *, seed: int = 0, splits: int = 20) -> Rel
     correlations = []
     for _ in range(splits):
         half = _random_half(counts, rng)
-        ranks = [average_ranks(entropy_rows(part / part.sum(axis=1, keepdims=True))) for part in (half, counts - half)]
+        shares = [part / part.sum(axis=1, keepdims=True) for part in (half, counts - half)]
+        ranks = [average_ranks(rankable(entropy_rows(part))) for part in shares]
         if min(rank.std() for rank in ranks) > 0:
             correlations.append(float(np.corrcoef(ranks[0], ranks[1])[0, 1]))
     if not correlations:

@@ -9,25 +9,60 @@ from collections.abc import Sequence
 from votewise._checks import first_few
 from votewise._errors import InputError
 
+# What pandas calls the column of an index that was written along.
+_UNNAMED = frozenset({"", "unnamed:_0"})
+
 # In each role the first group of names is unmistakable; the second is taken only where the first is absent.
 _ALIASES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "item": (
-        frozenset({"task", "task_id", "item", "item_id", "uid", "instance_id", "example_id", "sample_id", "image_id"})
-        | frozenset({"question_id", "document_id", "doc_id", "unit_id", "text_id", "item_ids", "__index_level_0__"}),
         frozenset(
-            {"id", "image", "filename", "file", "unit", "question", "example", "instance", "index", "", "unnamed:_0"}
+            [
+                "task",
+                "task_id",
+                "item",
+                "item_id",
+                "uid",
+                "instance_id",
+                "example_id",
+                "sample_id",
+                "image_id",
+                "question_id",
+                "document_id",
+                "doc_id",
+                "unit_id",
+                "text_id",
+                "hit_id",
+            ]
         ),
+        frozenset(["id", "image", "filename", "file", "unit", "question", "example", "instance", "index"]) | _UNNAMED,
     ),
     "annotator": (
         frozenset(
-            {"worker", "worker_id", "annotator", "annotator_id", "user_id", "rater", "rater_id", "coder", "coder_id"}
-        )
-        | frozenset({"judge", "judge_id", "labeler", "labeler_id", "labeller", "participant", "participant_id"}),
-        frozenset({"user", "username", "person", "expert"}),
+            [
+                "worker",
+                "worker_id",
+                "annotator",
+                "annotator_id",
+                "user_id",
+                "rater",
+                "rater_id",
+                "coder",
+                "coder_id",
+                "judge",
+                "judge_id",
+                "labeler",
+                "labeler_id",
+                "labeller",
+                "labeller_id",
+                "participant",
+                "participant_id",
+            ]
+        ),
+        frozenset(["user", "username", "person", "expert"]),
     ),
     "label": (
-        frozenset({"label", "vote", "rating", "answer", "response", "annotation", "choice", "chosen_label"}),
-        frozenset({"class", "category", "value", "score"}),
+        frozenset(["label", "vote", "rating", "answer", "response", "annotation", "choice", "chosen_label"]),
+        frozenset(["class", "category", "value", "score", "true_label", "gold_label", "gold"]),
     ),
 }
 
@@ -66,10 +101,22 @@ def find_column(role: str, names: Sequence[str], chosen: str | None) -> str | No
     return None
 
 
+def has_known(role: str, names: Sequence[object]) -> bool:
+    """Whether any column has a known name for a role."""
+    return any(_canonical(str(name)) in known for known in _ALIASES[role] for name in names)
+
+
 def looks_like_annotators(names: Sequence[str]) -> bool:
     """Whether every column is named like one annotator of many ('annotator_3', 'rater 12', 'w7')."""
     return all(_ANNOTATOR_COLUMN.fullmatch(name.strip()) for name in names)
 
 
+def without_unnamed_index(names: Sequence[str], item: str | None) -> list[str]:
+    """The columns without an index that was written along by accident, where another column is the item."""
+    return [name for name in names if item is None or name == item or _canonical(name) not in _UNNAMED]
+
+
 def _canonical(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", name.strip().lower())
+    """`Worker ID`, `worker-id` and `workerId` as `worker_id`; `HITId` as `hit_id`."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.strip())
+    return re.sub(r"[\s_-]+", "_", apart).lower()

@@ -116,14 +116,17 @@ def _is_dense(numbers: pl.Series | None) -> bool:
     """Whether a column is of whole numbers whose range is small enough to address a table."""
     if numbers is None or not numbers.dtype.is_integer():
         return False
-    return int(numbers.max()) - int(numbers.min()) <= _SPREAD * len(numbers)  # type: ignore[arg-type]
+    least, most = int(numbers.min()), int(numbers.max())  # type: ignore[arg-type]
+    return most - least <= _SPREAD * len(numbers) and most < 2**63
 
 
 def _encode_by_address(numbers: pl.Series | None) -> tuple[IndexArray, npt.NDArray[Any]]:
     """Codes of whole numbers and the first row of each code, by a table with a cell for each possible number."""
+    import polars as pl
+
     assert numbers is not None
-    values = numbers.to_numpy()
-    values = values - values.min()
+    # Widened first: a narrow type would overflow where numbers of both signs are shifted to start at 0.
+    values = numbers.cast(pl.Int64).to_numpy() - int(numbers.min())  # type: ignore[arg-type]
     first = np.full(int(values.max()) + 1, len(values), dtype=np.int64)
     first[values[::-1]] = np.arange(len(values) - 1, -1, -1)  # the last write wins, and it is the first row's
     present = np.flatnonzero(first < len(values))

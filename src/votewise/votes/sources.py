@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from votewise._checks import first_few
 from votewise._errors import InputError, MissingExtraError
+from votewise.votes.columns import has_known
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +48,9 @@ def engine_errors(what: str) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError, OverflowError) as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise InputError(
-            f"{what} must be readable", f"reading it failed: {reason}", "Check that it is whole and UTF-8"
+            f"{what} must be readable",
+            f"reading it failed: {reason}",
+            "Check that it is whole, UTF-8 and properly quoted",
         ) from None
 
 
@@ -66,13 +69,14 @@ def column_names(table: pl.LazyFrame, what: str) -> list[str]:
 
 
 def _open_file(path: Path, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
+    if path.is_dir():
+        raise InputError("the table must be a file", f"{str(path)!r} is a folder", "Name a file inside it")
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise InputError(
             f"a table must end in {', '.join(TABLE_SUFFIXES)}", f"{str(path)!r} came", "Convert it to one of those"
         )
     if not path.is_file():
-        kind = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError("the table must be a file", f"{str(path)!r} {kind}", "Check the path")
+        raise InputError("the table must be a file", f"{str(path)!r} does not exist", "Check the path")
     if path.suffix.lower() == ".npy":
         return _load_array(path)
     import polars as pl
@@ -123,12 +127,26 @@ def _open_frame(source: Any) -> pl.LazyFrame:
             "Convert it to one of those",
         )
     with engine_errors("the frame"):
-        if module != "pandas":
-            return pl.DataFrame(source).lazy()
-        try:
-            # An index that carries names (of items, most often) is a column like any other.
-            named = source.index.name is not None or source.index.dtype.kind not in "iu"
-            frame = source.reset_index(names=source.index.name or "item") if named else source
-            return pl.from_pandas(frame.rename(columns=str)).lazy()
-        except ImportError:
-            raise MissingExtraError("reading a pandas frame", "pyarrow", "frames") from None
+        return pl.DataFrame(source).lazy() if module != "pandas" else _from_pandas(source)
+
+
+def _from_pandas(frame: Any) -> pl.LazyFrame:
+    """A pandas frame; an index that carries names or numbers of items becomes a column like any other."""
+    import polars as pl
+
+    try:
+        index = frame.index
+        names = [name for name in index.names if name is not None]
+        if names and not set(names) & set(frame.columns):
+            frame = frame.reset_index()
+        elif not names and type(index).__name__ != "RangeIndex" and not has_known("item", frame.columns):
+            frame = frame.reset_index(names="item")
+        return pl.from_pandas(frame.rename(columns=str)).lazy()
+    except ImportError:
+        raise MissingExtraError("reading a pandas frame", "pyarrow", "frames") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(
+            "a pandas frame must have different column names and one type a column",
+            f"reading it failed: {error}",
+            "Mend those columns",
+        ) from None

@@ -59,6 +59,7 @@ class Votes:
         counts: (N, K) int64, each row at least one vote; None if only shares are known.
         stated: (N, K) float64, rows sum to one; None where counts are known.
         ballots: every single vote with its annotator; None where the source does not say.
+        provenance: how the source was read, e.g. "long table, items in 'task', labels in 'label'".
     """
 
     item_ids: StrArray
@@ -66,6 +67,7 @@ class Votes:
     counts: IntArray | None
     stated: FloatArray | None = None
     ballots: Ballots | None = None
+    provenance: str = ""
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -100,7 +102,7 @@ class Votes:
         """Votes from an (N, K) table of vote shares whose numbers of voters are unknown."""
         matrix = check_simplex("probabilities", probs)
         ids, names = _name_rows_and_columns(matrix, item_ids, classes)
-        return cls(ids, names, None, matrix)
+        return cls(ids, names, None, matrix.copy())
 
     @property
     def n_items(self) -> int:
@@ -163,6 +165,7 @@ class Votes:
             None if self.counts is None else self.counts[rows],
             None if self.stated is None else self.stated[rows],
             None if self.ballots is None else _take_ballots(self.ballots, rows, self.n_items),
+            self.provenance,
         )
 
     def with_classes(self, classes: Sequence[str]) -> Votes:
@@ -197,6 +200,7 @@ class Votes:
             None if self.counts is None else spread(self.counts),
             None if self.stated is None else spread(self.stated),
             ballots,
+            self.provenance,
         )
 
     def subsample(self, k: int, *, seed: int, replace: bool = True) -> Votes:
@@ -213,7 +217,7 @@ class Votes:
             counts = sampling.draw_without_replacement(
                 self.require_counts("drawing votes without replacement"), self.item_ids, k, seed
             )
-        return Votes(self.item_ids, self.classes, counts)
+        return Votes(self.item_ids, self.classes, counts, provenance=f"{k} votes drawn from: {self.provenance}")
 
     def split(self, fraction: float, *, seed: int, strata: npt.ArrayLike | None = None) -> tuple[IntArray, IntArray]:
         """Row numbers of a stratified split: the rest, and `fraction` of the items held out.
@@ -297,6 +301,17 @@ def check_item_ids(item_ids: Sequence[Any] | npt.NDArray[Any]) -> StrArray:
     return ids
 
 
+def compact_annotators(
+    item: npt.NDArray[np.int32],
+    annotator: npt.NDArray[np.int32],
+    label: npt.NDArray[np.unsignedinteger[Any]],
+    annotator_ids: StrArray,
+) -> Ballots:
+    """Ballots of some votes, without the annotators who gave none of them."""
+    present, renumbered = np.unique(annotator, return_inverse=True)
+    return Ballots(item, renumbered.astype(np.int32), label, annotator_ids[present])
+
+
 def row_numbers(count: int) -> StrArray:
     """The ids of items that have none: their row numbers, from '0'."""
     return np.arange(count).astype(f"<U{len(str(max(count - 1, 0)))}")
@@ -321,8 +336,7 @@ def _take_ballots(ballots: Ballots, rows: npt.NDArray[Any], n_items: int) -> Bal
     position[rows] = np.arange(len(rows), dtype=np.int32)
     item = position[ballots.item]
     kept = item >= 0
-    present, annotator = np.unique(ballots.annotator[kept], return_inverse=True)
-    return Ballots(item[kept], annotator.astype(np.int32), ballots.label[kept], ballots.annotator_ids[present])
+    return compact_annotators(item[kept], ballots.annotator[kept], ballots.label[kept], ballots.annotator_ids)
 
 
 def _finite(name: str) -> float:

@@ -57,7 +57,7 @@ def deliver(
     from votewise.experiments import find_method
 
     chosen = find_method(method)
-    if output.suffix != ".npy":
+    if output.suffix.lower() != ".npy":
         raise InputError("the output must end in .npy", f"{str(output)!r} came", "Rename it")
     reading = {"form": form, "item": item, "annotator": annotator, "label": label}
     table = options.load_votes(votes, classes, **reading, duplicates=duplicates, missing=missing, empty=empty)

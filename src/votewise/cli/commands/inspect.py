@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from votewise.cli import options
-from votewise.cli.options import Annotator, Classes, Duplicates, Empty, Form, Item, Json, Label, Missing, VotesFile
+from votewise.cli.options import (
+    Annotator,
+    Classes,
+    Duplicates,
+    Empty,
+    Form,
+    Item,
+    Json,
+    Label,
+    Missing,
+    Quiet,
+    VotesFile,
+)
 
 if TYPE_CHECKING:
     from votewise.overview import Overview
@@ -29,6 +41,7 @@ def inspect(
     missing: Missing = "error",
     empty: Empty = "error",
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """What a table of votes holds, and which delivery suits it."""
     from votewise.overview import overview
@@ -39,6 +52,7 @@ def inspect(
     if as_json:
         options.print_json(asdict(seen))
     else:
+        options.note(f"read as {table.provenance}.", quiet)
         _print(table, seen)
 
 

@@ -74,15 +74,13 @@ def score(
 
     reading = {"form": form, "item": item, "annotator": annotator, "label": label}
     table = options.load_votes(votes, classes, **reading, duplicates=duplicates, missing=missing, empty=empty)
-    joined, probs = read_predictions(predictions, table, normalize=normalize)
+    joined, probs = read_predictions(predictions, table, item=item, normalize=normalize)
     if joined.n_items < table.n_items:
         options.note(f"{table.n_items - joined.n_items:,} items have votes but no prediction and are left out.", quiet)
     truth = None if labels is None else read_labels(labels, table, joined)
     scores = score_predictions(joined.probs, probs, truth, bins=bins, seed=seed)
-    if math.isinf(scores.metrics["soft_nll"].value):
-        options.note(
-            "soft_nll and kl are infinite: a class that people chose has probability 0 in some predictions.", quiet
-        )
+    if math.isinf(scores.metrics["soft_nll"].value):  # said even when quiet: JSON has no infinity, so null needs a word
+        options.note("soft_nll and kl are infinite: some predictions rule out a class that people chose.", quiet=False)
     if as_json:
         options.print_json(asdict(scores))
     else:

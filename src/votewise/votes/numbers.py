@@ -1,0 +1,124 @@
+"""Tables with a row an item and a column a class: counts, probabilities, predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import FloatArray, check_matrix, first_few
+from votewise._errors import InputError
+from votewise.votes.columns import find_column, without_unnamed_index
+from votewise.votes.sources import column_names, engine_errors
+from votewise.votes.table import check_item_ids
+from votewise.votes.tally import as_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# A first column of unknown name whose numbers all differ over at least this many rows is taken for ids, not counts.
+_ROWS_THAT_TELL = 8
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTable:
+    """A table of numbers.
+
+    Attributes:
+        item_ids: (N,) text; None if the table has no item column.
+        item: name of the item column, if there is one.
+        names: K column names.
+        values: (N, K) float64.
+    """
+
+    item_ids: npt.NDArray[np.str_] | None
+    item: str | None
+    names: list[str]
+    values: FloatArray
+
+
+def number_table(table: pl.LazyFrame, *, item: str | None, what: str) -> NumberTable:
+    """Read a table of numbers.
+
+    Args:
+        table: lazy table.
+        item: name of the item column; a known name, or a first column that holds no numbers, is found without.
+        what: the table's name in errors, e.g. "predictions".
+    """
+    names = column_names(table, f"the table of {what}")
+    chosen = find_column("item", names, item)
+    names = without_unnamed_index(names, chosen)
+    with engine_errors(f"the table of {what}"):
+        frame = table.select(names).collect()
+        frame = frame.filter(~_blank_rows(frame))
+    if frame.height == 0:
+        raise InputError(f"a table of {what} needs at least one row", "it has none", "Check the file")
+    if chosen is None and len(names) > 1 and not is_number_column(frame[names[0]]):
+        chosen = names[0]
+    cells = [name for name in names if name != chosen]
+    if not cells:
+        raise InputError(
+            f"a table of {what} needs a column for each class", f"its columns are {first_few(names)}", "Add them"
+        )
+    values = np.column_stack([_numbers(frame[name], what) for name in cells])
+    if chosen is None:
+        _refuse_unnamed_ids(values[:, 0], cells, what)
+        return NumberTable(None, None, cells, check_matrix(f"the table of {what}", values))
+    ids = check_item_ids(as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list())
+    return NumberTable(ids, chosen, [name.strip() for name in cells], check_matrix(f"the table of {what}", values, ids))
+
+
+def is_number_column(column: pl.Series) -> bool:
+    """Whether a column holds numbers and nothing else."""
+    return _to_float(column).null_count() == 0
+
+
+def _blank_rows(frame: pl.DataFrame) -> pl.Series:
+    """Rows without a single cell: the blank lines of a text file."""
+    import polars as pl
+
+    return frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+
+
+def _numbers(column: pl.Series, what: str) -> FloatArray:
+    numbers = _to_float(column)
+    if numbers.null_count():
+        rows = numbers.is_null().arg_true()
+        votes = what in ("counts", "probabilities")
+        raise InputError(
+            f"{what} must be numbers",
+            f"column {column.name!r} has {len(rows):,} other cells "
+            f"(rows {first_few((rows.head(5) + 1).to_list(), len(rows))})",
+            "Fill them in (0 where nobody voted), or say form='wide' (--form wide) if the columns are annotators"
+            if votes
+            else "Fill them in or remove the column; name the item column with item= (--item)",
+        )
+    return numbers.to_numpy()
+
+
+def _to_float(column: pl.Series) -> pl.Series:
+    """A column as float64, null where a cell is no number."""
+    import polars as pl
+
+    if column.dtype.is_numeric():
+        return column.cast(pl.Float64)
+    if column.dtype != pl.String:
+        return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
+    return column.str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _refuse_unnamed_ids(first: FloatArray, names: list[str], what: str) -> None:
+    """Refuse a table whose first column is surely a number for each item under a name we do not know."""
+    if (
+        len(names) > 1
+        and len(first) >= _ROWS_THAT_TELL
+        and len(np.unique(first)) == len(first)
+        and (first % 1 == 0).all()
+    ):
+        raise InputError(
+            f"each column of a table of {what} must be a class",
+            f"column {names[0]!r} has another whole number in every row, like ids",
+            f"Say item={names[0]!r} (--item {names[0]})",
+        )

@@ -1,0 +1,245 @@
+"""Three parallel columns, item, annotator and label, to counts and ballots: the heart of reading votes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import first_few
+from votewise._errors import InputError
+from votewise.votes.encode import IndexArray, encode_few, encode_many
+from votewise.votes.table import Ballots, Votes, compact_annotators, sort_classes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# What tools write for "no answer". An empty field is missing in every column; these words only among labels.
+MISSING_WORDS = frozenset({"", "NA", "N/A", "NaN", "nan", "null"})
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to do with rows that are not plain votes; see `read_votes`.
+
+    Attributes:
+        classes: the class list, or None to take the labels found.
+        duplicates: "error", "last" or "all".
+        missing: "error" or "drop".
+        empty: "error" or "drop".
+        gaps: labels that mean "not asked".
+    """
+
+    classes: tuple[str, ...] | None
+    duplicates: str
+    missing: str
+    empty: str
+    gaps: frozenset[str] = frozenset()
+
+
+def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rules: Rules, provenance: str) -> Votes:
+    """Count votes.
+
+    Args:
+        items: (V,) item of each vote.
+        annotators: (V,) who gave it; None if nobody knows.
+        labels: (V,) what was said.
+        rules: what to do with rows that are not plain votes.
+        provenance: where the columns come from.
+    """
+    if not len(items):
+        raise InputError("a table of votes needs at least one row", "it has none", "Check the file")
+    item, item_ids = _encode_items(_complete(items, "item"))
+    label, classes, has_label = _encode_labels(labels, rules)
+    owner, owner_ids = (None, None) if annotators is None else _encode_annotators(_complete(annotators, "annotator"))
+    kept = _rows_kept(item, owner, has_label, rules, item_ids, owner_ids)
+    if kept is not None:
+        item, label, owner = item[kept], label[kept], None if owner is None else owner[kept]
+
+    n, k = len(item_ids), len(classes)
+    cell = item.astype(np.int64)
+    cell *= k
+    cell += label
+    counts = np.bincount(cell, minlength=n * k).reshape(n, k)
+    voted = counts.any(axis=1)
+    if not voted.all():
+        if rules.empty == "error" or not voted.any():
+            without = item_ids[~voted]
+            raise InputError(
+                "every item needs at least one vote",
+                f"{len(without):,} have none ({first_few(without[:5], len(without))})",
+                "Remove them, or say empty='drop' (--empty drop)",
+            )
+        counts, item_ids = counts[voted], item_ids[voted]
+        item = (np.cumsum(voted, dtype=np.int32) - 1)[item]
+    ballots = None
+    if owner is not None and owner_ids is not None:
+        ballots = (
+            Ballots(item, owner, label, owner_ids)
+            if kept is None
+            else compact_annotators(item, owner, label, owner_ids)
+        )
+    return Votes(item_ids, classes, counts, None, ballots, provenance)
+
+
+def as_text(column: pl.Series, role: str) -> pl.Series:
+    """A column as text; whole floats as integers, NaN as missing; nested values are refused."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        return column
+    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+        raise InputError(f"the {role} column must hold text or numbers", f"it holds {column.dtype}", "Flatten it first")
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+        if (column.is_finite() & (column.abs() < 2**53) & (column.floor() == column)).all():
+            column = column.cast(pl.Int64)
+    return column.cast(pl.String)
+
+
+def plain_numbers(names: list[str]) -> list[str]:
+    """'1.0' as '1', if every name is a whole number: frames with a gap turn their integers into floats."""
+    if all(re.fullmatch(r"-?(0|[1-9]\d*)(\.0+)?", name) or name in MISSING_WORDS for name in names):
+        return [name.partition(".")[0] for name in names]
+    return names
+
+
+def _rows_kept(
+    item: IndexArray,
+    owner: IndexArray | None,
+    has_label: npt.NDArray[np.bool_] | None,
+    rules: Rules,
+    item_ids: npt.NDArray[np.str_],
+    owner_ids: npt.NDArray[np.str_] | None,
+) -> npt.NDArray[np.bool_] | None:
+    """Which rows count: those with a label, and of an annotator's several votes on an item the chosen ones."""
+    import polars as pl
+
+    if has_label is not None and rules.missing == "error":
+        rows = np.flatnonzero(~has_label)
+        raise InputError(
+            "every row of a long table needs a label",
+            f"{rows.size:,} have none (rows {first_few(rows[:5] + 1, rows.size)})",
+            "Fill them in, or say missing='drop' (--missing drop)",
+        )
+    if owner is None or owner_ids is None or rules.duplicates == "all":
+        return has_label
+    pairs = item.astype(np.int64)
+    pairs *= len(owner_ids)
+    pairs += owner
+    pair = pl.Series(pairs if has_label is None else pairs[has_label])
+    in_order = pair.sort().to_numpy()
+    if not (in_order[1:] == in_order[:-1]).any():
+        return has_label
+    rows = np.arange(len(item)) if has_label is None else np.flatnonzero(has_label)
+    if rules.duplicates == "error":
+        again = rows[~pair.is_first_distinct().to_numpy()]
+        row = again[0]
+        raise InputError(
+            "an annotator may vote on an item once",
+            f"{len(again):,} rows vote again (rows {first_few(again[:5] + 1, len(again))}; "
+            f"the first is {str(owner_ids[owner[row]])!r} on {str(item_ids[item[row]])!r})",
+            "Say duplicates='last' (--duplicates last) to keep the last vote, or duplicates='all' to count each",
+        )
+    kept = np.zeros(len(item), dtype=np.bool_)
+    kept[rows[pair.is_last_distinct().to_numpy()]] = True
+    return kept
+
+
+def _complete(column: pl.Series, role: str) -> pl.Series:
+    """Return a column of names in which nothing is missing."""
+    missing = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+    if missing.any():
+        rows = missing.arg_true()
+        raise InputError(
+            f"every row of a long table needs an {role}",
+            f"{len(rows):,} have none (rows {first_few((rows.head(5) + 1).to_list(), len(rows))})",
+            "Fill them in or remove the rows" + (", or leave the column out" if role == "annotator" else ""),
+        )
+    return column
+
+
+def _encode_items(column: pl.Series) -> tuple[IndexArray, npt.NDArray[np.str_]]:
+    """Item of each row and the items' names, in order of first appearance."""
+    codes, names = encode_many(column if _is_machine_integer(column) else as_text(column, "item"))
+    trimmed = names.str.strip_chars()
+    if (trimmed != names).any():
+        place, names = encode_many(trimmed)
+        codes = place[codes]
+    return codes, _name_array(names, "item")
+
+
+def _encode_annotators(column: pl.Series) -> tuple[IndexArray, npt.NDArray[np.str_]]:
+    """Annotator of each row and the annotators' names, sorted like class names."""
+    import polars as pl
+
+    owners = encode_few(_few(column, "annotator"))
+    names = [name.strip() for name in owners.names]
+    ordered = sort_classes(sorted(set(names)))
+    place = {name: index for index, name in enumerate(ordered)}
+    codes = owners.translate([place[name] for name in names], np.int32)
+    return codes, _name_array(pl.Series(ordered, dtype=pl.String), "annotator")
+
+
+def _encode_labels(
+    column: pl.Series, rules: Rules
+) -> tuple[npt.NDArray[np.unsignedinteger[Any]], tuple[str, ...], npt.NDArray[np.bool_] | None]:
+    """Class of each row, the class names, and which rows have a label (None: all)."""
+    labels = encode_few(_few(column, "label"))
+    written = [name.strip() for name in labels.names]
+    known = frozenset(rules.classes or ())
+    meaning = [
+        name if name in known else None if name in MISSING_WORDS | rules.gaps else plain
+        for name, plain in zip(written, plain_numbers(written), strict=True)
+    ]
+    classes = rules.classes or tuple(sort_classes(sorted({name for name in meaning if name is not None})))
+    if not classes:
+        raise InputError(
+            "a table of votes needs at least one label", "every label is missing", "Check the label column"
+        )
+    if len(classes) > np.iinfo(np.uint16).max:
+        raise InputError(
+            "labels must name classes",
+            f"there are {len(classes):,} different ones",
+            "Check which column holds the labels",
+        )
+    place = {name: index for index, name in enumerate(classes)}
+    is_outside = [name is not None and name not in place for name in meaning]
+    if any(is_outside):
+        outside = labels.translate(is_outside, np.bool_)
+        rows = np.flatnonzero(outside if labels.present is None else outside & labels.present)
+        words = sorted({name for name, out in zip(written, is_outside, strict=True) if out})
+        raise InputError(
+            f"labels must be in the class list {', '.join(classes)}",
+            f"{rows.size:,} are not (rows {first_few(rows[:5] + 1, rows.size)}; they say {first_few(words)})",
+            "Mend them or add the names to the list",
+        )
+    present = labels.present
+    if None in meaning:
+        named = labels.translate([name is not None for name in meaning], np.bool_)
+        present = named if present is None else named & present
+    class_of_name = [0 if name is None else place[name] for name in meaning]
+    return labels.translate(class_of_name, np.min_scalar_type(len(classes) - 1)), classes, present
+
+
+def _few(column: pl.Series, role: str) -> pl.Series:
+    """A column of few distinct values in a form `encode_few` takes."""
+    import polars as pl
+
+    return column if _is_machine_integer(column) or isinstance(column.dtype, pl.Categorical) else as_text(column, role)
+
+
+def _is_machine_integer(column: pl.Series) -> bool:
+    """Whether a column holds integers that NumPy knows too."""
+    return column.dtype.is_integer() and column.to_physical().dtype.is_integer() and "128" not in str(column.dtype)
+
+
+def _name_array(names: pl.Series, role: str) -> npt.NDArray[np.str_]:
+    """Distinct names as a NumPy array of text."""
+    # NumPy's text drops trailing NULs, so a name that ends in one would become another name.
+    if names.str.contains("\x00", literal=True).any() or (names == "").any():
+        raise InputError(f"{role} names must be text", "one is empty or holds a NUL character", "Rename it")
+    return names.to_numpy().astype(np.str_)

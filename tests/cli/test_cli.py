@@ -1,0 +1,289 @@
+"""The command line, as real processes and in this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from votewise import Multipass, Votes, read_votes, score
+from votewise.cli.main import main
+from votewise.experiments import METHODS
+
+VOTES = "item,annotator,label\nc,x,cat\nc,y,cat\nc,z,dog\na,x,dog\na,y,dog\nb,x,cat\nb,y,bird\n"
+PREDICTIONS = "item,bird,cat,dog\na,0.1,0.1,0.8\nb,0.3,0.5,0.2\nc,0.1,0.6,0.3\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "votes.csv").write_text(VOTES, encoding="utf-8")
+    (tmp_path / "predictions.csv").write_text(PREDICTIONS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "votewise", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_help_fits_a_screen() -> None:
+    out = run("--help", COLUMNS="80")
+    assert out.returncode == 0
+    assert len(out.stdout.splitlines()) <= 24
+    assert all(name in out.stdout for name in ("demo", "inspect", "deliver", "score", "datasets"))
+    assert "..." not in out.stdout.split("Commands:")[1]  # every summary is whole
+
+
+def test_every_command_has_help_json_and_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("demo", "inspect", "deliver", "score", "datasets"):
+        assert main([command, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert all(option in text for option in ("--json", "--quiet"))
+
+
+def test_version() -> None:
+    out = run("--version")
+    assert out.returncode == 0
+    assert out.stdout.startswith("votewise 0.")
+
+
+def test_inspect_json(folder: Path) -> None:
+    out = run("inspect", "votes.csv", "--json")
+    assert (out.returncode, out.stderr) == (0, "")
+    seen = json.loads(out.stdout)
+    assert list(seen) == [
+        "items", "classes", "annotators", "votes", "votes_per_item", "unanimous", "ties", "entropy", "fleiss_kappa",
+        "krippendorff_alpha", "reliability", "advice",
+    ]  # fmt: skip
+    assert (seen["items"], seen["classes"], seen["annotators"], seen["votes"]) == (3, ["bird", "cat", "dog"], 3, 7)
+    assert seen["votes_per_item"] == {"min": 2, "median": 2.0, "mean": pytest.approx(7 / 3), "max": 3}
+    assert (seen["unanimous"], seen["ties"]) == (pytest.approx(1 / 3), 1)
+    assert list(seen["entropy"]) == ["mean", "median", "max"]
+    assert list(seen["advice"]) == ["method", "reasons"]
+    assert seen["advice"]["method"] in METHODS
+
+
+def test_inspect_for_people(folder: Path) -> None:
+    out = run("inspect", "votes.csv")
+    assert out.returncode == 0
+    assert "7 (2 to 3 an item, median 2, mean 2.33)" in out.stdout
+    assert "Start with: multipass" in out.stdout
+    assert (
+        out.stderr == "votewise: read as long table, items in 'item', annotators in 'annotator', labels in 'label'.\n"
+    )
+    assert run("inspect", "votes.csv", "-q").stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_any_encoding_of_the_terminal(folder: Path, encoding: str) -> None:
+    out = run("inspect", "votes.csv", "-q", PYTHONIOENCODING=encoding)
+    assert (out.returncode, out.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_deliver(folder: Path, method: str) -> None:
+    out = run("deliver", "votes.csv", "--method", method, "--seed", "3", "--epochs", "7", "-o", "out.npy", "--json")
+    assert (out.returncode, out.stderr) == (0, "")
+    told = json.loads(out.stdout)
+    assert told["item_ids"] == ["c", "a", "b"]
+    assert told["classes"] == ["bird", "cat", "dog"]
+    array = np.load("out.npy")
+    delivery = METHODS[method].build(read_votes("votes.csv"), 3, 1)
+    if METHODS[method].hard:
+        assert array.dtype.kind == "i"
+        np.testing.assert_array_equal(array, [delivery.labels(epoch) for epoch in range(7)])  # type: ignore[attr-defined]
+    else:
+        assert array.dtype == np.float32
+        np.testing.assert_array_equal(array, delivery.targets(0))
+    assert told["shape"] == list(array.shape)
+    assert sorted(path.name for path in folder.iterdir()) == ["out.npy", "predictions.csv", "votes.csv"]
+
+
+def test_deliver_holds(folder: Path) -> None:
+    assert main(["deliver", "votes.csv", "-m", "sls", "--epochs", "6", "--hold", "3", "-o", "out.npy"]) == 0
+    labels = np.load("out.npy")
+    np.testing.assert_array_equal(labels[0], labels[2])
+    np.testing.assert_array_equal(labels[3], labels[5])
+
+
+def test_score_json(folder: Path) -> None:
+    out = run("score", "votes.csv", "predictions.csv", "--json")
+    assert (out.returncode, out.stderr) == (0, "")
+    seen = json.loads(out.stdout)
+    people = read_votes("votes.csv")
+    probs = np.array([[0.1, 0.6, 0.3], [0.1, 0.1, 0.8], [0.3, 0.5, 0.2]])
+    expected = score(people.probs, probs)
+    assert seen["items"] == 3
+    assert list(seen["metrics"]) == list(expected.metrics)
+    for name, interval in expected.metrics.items():
+        assert seen["metrics"][name] == pytest.approx(
+            {"value": interval.value, "low": interval.low, "high": interval.high}, nan_ok=True
+        )
+
+
+def test_score_for_people_and_with_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("labels.npy", np.array([1, 2, 1]))
+    assert main(["score", "votes.csv", "predictions.csv", "--labels", "labels.npy", "--bins", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 items"
+    assert any(line.startswith("accuracy") and "1.0000" in line for line in lines)
+
+
+def test_score_notes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.csv").write_text("item,bird,cat,dog\na,0,0,1\nc,0,0.5,0.5\n", encoding="utf-8")
+    assert main(["score", "votes.csv", "p.csv", "--json"]) == 0
+    assert capsys.readouterr().err == "votewise: 1 items have votes but no prediction and are left out.\n"
+    Path("p.csv").write_text("item,bird,cat,dog\na,0,0,1\nb,0,1,0\nc,0,0.5,0.5\n", encoding="utf-8")
+    assert main(["score", "votes.csv", "p.csv", "--json", "-q"]) == 0
+    out = capsys.readouterr()
+    assert json.loads(out.out)["metrics"]["soft_nll"]["value"] is None
+    assert out.err.startswith("votewise: soft_nll and kl are infinite")
+
+
+def test_datasets(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("VOTEWISE_DATA", str(folder))
+    (folder / "cifar10h-counts.npy").write_bytes(b"not it")
+    assert main(["datasets"]) == 0
+    text = capsys.readouterr().out
+    assert "cifar10h-counts.npy: differs" in text
+    assert "comes with votewise[demo]" in text
+    assert main(["datasets", "chaosnli", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["folder"] == str(folder)
+    assert [file["state"] for file in told["datasets"][0]["files"]] == ["not found"] * 3
+    assert main(["datasets", "cifar100h"]) == 2
+    assert "The nearest is 'cifar10h'." in capsys.readouterr().err
+
+
+BAD = {
+    "no such file": (
+        ["inspect", "nope.csv"],
+        "votewise: the table must be a file, but 'nope.csv' does not exist. Check the path.",
+    ),
+    "a folder": (["inspect", "."], "votewise: the table must be a file, but '.' is a folder. Name a file inside it."),
+    "a wrong method": (
+        ["deliver", "votes.csv", "-m", "multipas", "-o", "x.npy"],
+        "votewise: the method must be one of soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing, "
+        "but 'multipas' came. The nearest is 'multipass'.",
+    ),
+    "mixup": (
+        ["deliver", "votes.csv", "-m", "mixup", "-o", "x.npy"],
+        "votewise: the method must be a delivery, but mixup mixes batches.",
+    ),
+    "a wrong output": (
+        ["deliver", "votes.csv", "-m", "soft", "-o", "x.csv"],
+        "votewise: the output must end in .npy, but 'x.csv' came. Rename it.",
+    ),
+    "no output folder": (
+        ["deliver", "votes.csv", "-m", "soft", "-o", "no/x.npy"],
+        "votewise: the output folder must exist, but 'no' does not.",
+    ),
+    "a wrong form": (
+        ["inspect", "votes.csv", "--form", "tall"],
+        "votewise: form must be one of long, wide, counts, probabilities, but 'tall' came.",
+    ),
+    "a wrong column": (["inspect", "votes.csv", "--item", "thing"], "votewise: the item column 'thing' must exist"),
+    "a class too few": (
+        ["inspect", "votes.csv", "--classes", "cat,dog"],
+        "votewise: labels must be in the class list cat, dog, but 1 are not (rows 7;",
+    ),
+    "votes as predictions": (["score", "votes.csv", "votes.csv"], "votewise: "),
+    "a wrong option": (["inspect", "votes.csv", "--nope"], "Usage: votewise inspect"),
+    "a wrong number": (
+        ["deliver", "votes.csv", "-m", "sls", "-o", "x.npy", "--epochs", "0"],
+        "Usage: votewise deliver",
+    ),
+    "no arguments": (["inspect"], "Usage: votewise inspect"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(folder: Path, case: str) -> None:
+    arguments, message = BAD[case]
+    out = run(*arguments)
+    assert out.returncode == 2
+    assert out.stdout == ""
+    assert out.stderr.startswith(message)
+    assert "Traceback" not in out.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["predictions.csv", "votes.csv"]
+
+
+def test_a_full_disk_leaves_nothing(folder: Path) -> None:
+    """A write that fails half way: the old file stays, no part is left."""
+    np.save("out.npy", np.zeros(3))
+    script = "ulimit -f 8; exec {} -m votewise deliver votes.csv -m sls --epochs 2000 -o out.npy"
+    out = subprocess.run(["bash", "-c", script.format(sys.executable)], capture_output=True, text=True, check=False)
+    assert out.returncode != 0
+    assert "Traceback" not in out.stderr
+    np.testing.assert_array_equal(np.load("out.npy"), np.zeros(3))
+
+
+def test_a_folder_that_cannot_be_written(folder: Path) -> None:
+    out = run("deliver", "votes.csv", "-m", "soft", "-o", "/proc/x.npy")
+    assert out.returncode == 1
+    assert out.stderr.startswith("votewise: the system refused:")
+
+
+def test_output_cut_short_by_the_reader(folder: Path) -> None:
+    script = f"{sys.executable} -m votewise datasets --json | head -c 10"
+    out = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert out.stdout == '{"folder":'
+    assert "Traceback" not in out.stderr
+
+
+def test_two_processes_deliver_the_same_labels(folder: Path) -> None:
+    for name in ("one.npy", "two.npy"):
+        assert run("deliver", "votes.csv", "-m", "multipass", "--epochs", "20", "-o", name).returncode == 0
+    assert Path("one.npy").read_bytes() == Path("two.npy").read_bytes()
+    order = VOTES.splitlines()
+    Path("shuffled.csv").write_text("\n".join([order[0], *reversed(order[1:])]), encoding="utf-8")
+    here = Multipass(read_votes("shuffled.csv"), seed=0)
+    assert here.item_ids.tolist() == ["b", "a", "c"]
+    np.testing.assert_array_equal(
+        np.stack([here.labels(epoch) for epoch in range(20)])[:, [2, 1, 0]], np.load("one.npy")
+    )
+
+
+def test_import_is_quick_and_light() -> None:
+    script = (
+        "import sys, time; start = time.perf_counter(); import votewise; took = time.perf_counter() - start; "
+        "print(took, [name for name in ('torch', 'pandas', 'matplotlib', 'polars', 'scipy', 'typer') if name in sys.modules])"
+    )
+    took = []
+    for _ in range(5):
+        seconds, heavy = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout.split(" ", 1)
+        took.append(float(seconds))
+        assert heavy.strip() == "[]"
+    assert min(took) < 0.3
+
+
+def test_a_missing_extra_is_named(folder: Path) -> None:
+    script = "import sys; sys.modules['torch'] = None; from votewise.cli.main import main; sys.exit(main(['demo', '-o', 'r.html']))"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert out.returncode == 1
+    assert (
+        out.stderr
+        == "votewise: training needs the package torch, which is not installed. Install it with: pip install 'votewise[demo]'.\n"
+    )
+    assert not Path("r.html").exists()
+
+
+def test_large_counts_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "big.npy", np.array([[10**12, 1], [5, 10**14]]))
+    assert main(["inspect", str(tmp_path / "big.npy"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reliability"] is None
+    assert main(["deliver", str(tmp_path / "big.npy"), "-m", "multipass", "-o", str(tmp_path / "x.npy")]) == 2
+    assert Votes.from_counts([[10**12, 1]]).probs[0, 1] > 0

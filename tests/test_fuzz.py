@@ -1,0 +1,195 @@
+"""Broken tables and arrays by the thousand: nothing but votewise's own errors may come out.
+
+Valid files are mutilated (bytes, cells, columns, numbers) and handed to the code behind `inspect`, `score` and
+`deliver`. 24,000 cases a run, in parts so that they spread over cores.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from votewise import VotewiseError, overview, read_predictions, read_votes, score
+from votewise.experiments import METHODS
+from votewise.predictions import read_labels
+
+PARTS = 12
+CASES = 2_000
+
+CELLS = ["", " ", "0", "1", "-1", "2", "1.0", "0.5", "1e308", "-0", "nan", "NaN", "NA", "inf", "null", "cat", "dog", "DOG", "é", "日本", "a,b", '"', "'", "\t", "\x00", "\ufeff", "=1+1", "9" * 25, "True", "[1, 2]", "{}", "1;2", "x" * 300]  # fmt: skip
+HEADERS = ["item", "task", "id", "annotator", "worker", "label", "rating", "cat", "dog", "cow", "", " ", "item ", "label", "text", "annotator_1", "annotator_2", "a", "0", "1", "__index_level_0__", "Unnamed: 0", "class"]  # fmt: skip
+SUFFIXES = [".csv", ".csv", ".tsv", ".jsonl", ".parquet", ".npy"]
+
+
+def random_table(rng: random.Random) -> list[list[str]]:
+    """A table that is often right and seldom sane."""
+    shape = rng.choice(["long", "long", "counts", "probs", "wide", "chaos"])
+    rows = rng.choice([0, 1, 2, 3, 8])
+    if shape == "long":
+        table = [["item", "annotator", "label"]] + [
+            [rng.choice("abc"), rng.choice("xyz"), rng.choice(["cat", "dog", "3"])] for _ in range(rows)
+        ]
+    elif shape == "counts":
+        table = [["item", "cat", "dog"]] + [
+            [f"i{r}", str(rng.randint(0, 4)), str(rng.randint(0, 4))] for r in range(rows)
+        ]
+    elif shape == "probs":
+        table = [["item", "cat", "dog"]] + [
+            [f"i{r}", *(lambda p: (str(p), str(1 - p)))(rng.randint(0, 4) / 4)] for r in range(rows)
+        ]
+    elif shape == "wide":
+        table = [["item", "annotator_1", "annotator_2"]] + [
+            [f"i{r}", rng.choice("ab"), rng.choice(["a", "b", "", "-1"])] for r in range(rows)
+        ]
+    else:
+        width = rng.randint(1, 5)
+        table = [[rng.choice(HEADERS) for _ in range(width)]] + [
+            [rng.choice(CELLS) for _ in range(width)] for _ in range(rows)
+        ]
+    for _ in range(rng.choice([0, 1, 1, 2, 4])):
+        row = rng.randrange(len(table))
+        if table[row]:
+            column = rng.randrange(len(table[row]))
+            match rng.randrange(5):
+                case 0:
+                    table[row][column] = rng.choice(CELLS)
+                case 1:
+                    table[row].insert(column, rng.choice(CELLS))
+                case 2:
+                    del table[row][column]
+                case 3:
+                    table.append(list(table[row]))
+                case 4:
+                    table[0] = [rng.choice(HEADERS) for _ in table[0]]
+    return table
+
+
+def random_array(rng: random.Random) -> np.ndarray:
+    generator = np.random.default_rng(rng.randrange(2**32))
+    shape = rng.choice([(), (0,), (3,), (0, 2), (3, 0), (1, 1), (3, 2), (3, 2), (4, 3), (2, 2, 2)])
+    array = generator.integers(-1 if rng.random() < 0.3 else 0, 5, size=shape).astype(rng.choice([np.int64, np.int64, np.uint8, np.float64, np.float32, np.float16, np.int8, np.bool_, np.complex64]))  # fmt: skip
+    if array.dtype.kind == "f" and array.ndim == 2 and array.size and rng.random() < 0.6:
+        array = (array + 1) / (array + 1).sum(axis=1, keepdims=True)
+    if array.size and array.dtype.kind == "f" and rng.random() < 0.4:
+        array.flat[rng.randrange(array.size)] = rng.choice([np.nan, np.inf, -np.inf, -1, 0.3])
+    if rng.random() < 0.05:
+        return array.astype(np.str_)
+    return array
+
+
+def write_case(rng: random.Random, path: Path) -> Path:
+    """Write a table or array under a random suffix, and sometimes damage its bytes."""
+    path = path.with_suffix(rng.choice(SUFFIXES))
+    table = random_table(rng)
+    if path.suffix == ".npy":
+        buffer = io.BytesIO()
+        np.save(buffer, random_array(rng))
+        content = buffer.getvalue()
+    elif path.suffix == ".parquet":
+        width = max((len(row) for row in table), default=0)
+        names = [
+            f"{name}{index if table[0].count(name) > 1 else ''}"
+            for index, name in enumerate((table[0] + ["x"] * width)[:width])
+        ]
+        columns = {name: [row[i] if i < len(row) else None for row in table[1:]] for i, name in enumerate(names)}
+        buffer = io.BytesIO()
+        frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+        if rng.random() < 0.5:
+            kinds = [
+                pl.Int8,
+                pl.Int64,
+                pl.Float32,
+                pl.Float64,
+                pl.Categorical,
+                pl.Binary,
+                pl.List(pl.String),
+                pl.Boolean,
+                pl.Date,
+            ]
+            kind = rng.choice(kinds)
+            frame = frame.select(
+                column
+                if isinstance(kind, pl.List)
+                else column.cast(kind, strict=False)
+                if rng.random() < 0.5
+                else column
+                for column in frame
+            )
+        frame.write_parquet(buffer)
+        content = buffer.getvalue()
+    elif path.suffix == ".jsonl":
+        content = "\n".join("{" + ", ".join(f'"{name}": {rng.choice(["1", "null", "[1]", "0.5", chr(34) + cell + chr(34)])}' for name, cell in zip(table[0], row, strict=False)) + "}" for row in table[1:]).encode()  # fmt: skip
+    else:
+        separator = "," if path.suffix == ".csv" else "\t"
+        content = rng.choice(["\n", "\n", "\r\n"]).join(separator.join(row) for row in table).encode(errors="replace")
+    if rng.random() < 0.25:
+        damaged = bytearray(content)
+        for _ in range(rng.randint(1, 4)):
+            if damaged:
+                place = rng.randrange(len(damaged))
+                match rng.randrange(3):
+                    case 0:
+                        damaged[place] = rng.randrange(256)
+                    case 1:
+                        del damaged[place:]
+                    case 2:
+                        damaged[place:place] = bytes(rng.randrange(256) for _ in range(3))
+        content = bytes(damaged)
+    path.write_bytes(content)
+    return path
+
+
+def use(rng: random.Random, votes_path: Path, predictions_path: Path, labels_path: Path) -> bool:
+    """The code behind the commands; whether all of it was reached."""
+    votes = read_votes(
+        votes_path,
+        form=rng.choice([None, None, None, "long", "wide", "counts", "probabilities", "tall"]),
+        item=rng.choice([None] * 8 + ["item", "nope"]),
+        label=rng.choice([None] * 8 + ["label", "cat"]),
+        classes=rng.choice([None] * 6 + [["cat", "dog"], ["dog"], ["a", "a"], [""]]),
+        duplicates=rng.choice(["error", "last", "all"]),
+        missing=rng.choice(["error", "drop"]),
+        empty=rng.choice(["error", "drop"]),
+    )
+    overview(votes)
+    delivery = METHODS[rng.choice(list(METHODS))].build(votes, rng.randrange(3), rng.choice([1, 2]))
+    delivery.targets(rng.randrange(20))
+    joined, probs = read_predictions(predictions_path, votes, normalize=rng.random() < 0.5)
+    labels = read_labels(labels_path, votes, joined) if rng.random() < 0.3 else None
+    score(joined.probs, probs, labels, bins=rng.choice([1, 2, 15]))
+    return True
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_but_our_own_errors(part: int, tmp_path: Path) -> None:
+    rng = random.Random(part)
+    read = whole = 0
+    for case in range(CASES):
+        paths = [write_case(rng, tmp_path / name) for name in ("votes", "predictions", "labels")]
+        state = rng.getstate()
+        try:
+            whole += use(rng, *paths)
+        except VotewiseError as error:
+            message = str(error)
+            assert ", but " in message, message
+            assert message.endswith("."), message
+        except BaseException as error:
+            error.add_note(
+                f"part {part}, case {case}: {[path.name for path in paths]} {[path.read_bytes()[:300] for path in paths]}"
+            )
+            raise
+        rng.setstate(state)
+        rng.random()
+        try:
+            read_votes(paths[0])
+            read += 1
+        except VotewiseError:
+            pass
+    # The files must not all be so broken that nothing behind the door is tried.
+    assert read > CASES // 20
+    assert whole >= 1
