@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray, check_matrix, check_simplex, first_few
 from votewise._errors import InputError
-from votewise.votes import Votes, number_table, open_source, read_votes
+from votewise.votes import Votes, column_names, number_table, open_source, read_votes
 
 
 def read_predictions(
@@ -33,7 +33,7 @@ def read_predictions(
     table = open_source(source)
     if isinstance(table, np.ndarray):
         return votes, _by_position(check_matrix("predictions", table), votes, normalize)
-    item = item if item in table.collect_schema().names() else None
+    item = item if item in column_names(table, "the table of predictions") else None
     numbers = number_table(table, item=item, what="predictions")
     unknown = [name for name in numbers.names if name not in votes.classes]
     lacking = [name for name in votes.classes if name not in numbers.names]

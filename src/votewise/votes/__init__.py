@@ -12,6 +12,7 @@ from votewise.votes.numbers import number_table as number_table
 from votewise.votes.read import FORMS as FORMS
 from votewise.votes.read import read_votes as read_votes
 from votewise.votes.sampling import shuffled_votes as shuffled_votes
+from votewise.votes.sources import column_names as column_names
 from votewise.votes.sources import open_source as open_source
 from votewise.votes.table import Ballots as Ballots
 from votewise.votes.table import Votes as Votes

@@ -114,7 +114,7 @@ def _as_canonical_integers(column: pl.Series) -> pl.Series | None:
 
 def _is_dense(numbers: pl.Series | None) -> bool:
     """Whether a column is of whole numbers whose range is small enough to address a table."""
-    if numbers is None or not numbers.dtype.is_integer():
+    if numbers is None or not numbers.dtype.is_integer() or numbers.null_count() == len(numbers):
         return False
     least, most = int(numbers.min()), int(numbers.max())  # type: ignore[arg-type]
     return most - least <= _SPREAD * len(numbers) and most < 2**63

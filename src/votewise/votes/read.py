@@ -143,14 +143,9 @@ def _read_long(source: Any, names: list[str], columns: _Columns, rules: Rules) -
         frame = table.select(pl.col(name).alias(role) for role, name in named.items()).collect()
         if frame["item"].null_count() and frame["label"].null_count():  # blank lines are no rows
             frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-        where = ", ".join(f"{role}s in {name!r}" for role, name in named.items())
-        return tally(
-            frame["item"],
-            frame["annotator"] if "annotator" in named else None,
-            frame["label"],
-            rules,
-            f"long table, {where}",
-        )
+    owners = frame["annotator"] if "annotator" in named else None
+    where = ", ".join(f"{role}s in {name!r}" for role, name in named.items())
+    return tally(frame["item"], owners, frame["label"], rules, f"long table, {where}")
 
 
 def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: Rules) -> Votes:
@@ -169,12 +164,12 @@ def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: 
         else:
             ids = check_item_ids(as_text(frame[item], "item").fill_null("").str.strip_chars().to_list())
         labels = pl.concat([as_text(frame[name], "label").rename("label") for name in annotators])
-        # Gaps are no fault in a wide table: nobody asks everybody everything.
-        rules = replace(rules, missing="drop", gaps=_gap_words(labels, rules.classes))
-        owners = pl.Series(np.repeat(np.array(annotators), frame.height))
-        items = pl.Series(np.tile(ids, len(annotators)))
-        where = "row numbers" if item is None else f"items in {item!r}"
-        return tally(items, owners, labels, rules, f"wide table, {where}, {len(annotators)} annotator columns")
+    # Gaps are no fault in a wide table: nobody asks everybody everything.
+    rules = replace(rules, missing="drop", gaps=_gap_words(labels, rules.classes))
+    owners = pl.Series(np.repeat(np.array(annotators), frame.height))
+    items = pl.Series(np.tile(ids, len(annotators)))
+    where = "row numbers" if item is None else f"items in {item!r}"
+    return tally(items, owners, labels, rules, f"wide table, {where}, {len(annotators)} annotator columns")
 
 
 def _read_numbers(table: pl.LazyFrame, form: str, columns: _Columns, rules: Rules) -> Votes:
