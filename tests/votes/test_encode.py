@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from votewise.votes import encode
-from votewise.votes.encode import encode_few, encode_many
+from votewise.votes.encode import encode_few, encode_many, text_array
 
 
 def by_dictionary(values: list[object]) -> tuple[list[int], list[str]]:
@@ -62,3 +62,17 @@ def test_colliding_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch, kept_b
     monkeypatch.setattr(pl.Series, "hash", poor)
     codes, first = encode._encode_by_hash(pl.Series(values))
     assert (codes.tolist(), [values[row] for row in first]) == by_dictionary(values)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\x00", exclude_categories=("Cs",)), max_size=6)))
+def test_text_arrays(names: list[str]) -> None:
+    found = text_array(pl.Series(names, dtype=pl.String))
+    assert found.dtype.kind == "U"
+    assert found.tolist() == names
+
+
+@given(st.lists(st.from_regex(r"[ -~]{0,9}", fullmatch=True), min_size=1))
+def test_plain_text_arrays(names: list[str]) -> None:
+    found = text_array(pl.Series(names, dtype=pl.String))
+    assert found.tolist() == names
+    assert (found == np.array(names)).all()

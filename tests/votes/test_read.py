@@ -313,7 +313,7 @@ def test_faults_are_named(fault: str) -> None:
         ("votes.csv", b"item,label\n1,2,3\n", "the table must be readable, but reading it failed"),
         ("votes.csv", b"item,label\n\xff\xfe,1\n", "the table must be readable, but reading it failed: invalid utf-8"),
         ("votes.csv", b"item,a,a\n1,2,3\n", "column names must be different, but 'a' stands there twice"),
-        ("votes.parquet", b"PAR1 not really", "the table must be readable"),
+        ("votes.parquet", b"PAR1 not really", "must be readable, but reading it failed: "),
         ("votes.jsonl", b'{"item": 1,\n', "the file"),
         ("votes.npy", b"\x93NUMPY", "must be a NumPy array of numbers"),
         ("votes.xlsx", b"", "a table must end in .csv, .tsv, .parquet, .jsonl, .npy"),

@@ -7,6 +7,7 @@ a table directly, and other values are sorted by their hashes (`encode_many`).
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,11 @@ IndexArray = npt.NDArray[np.int32]
 
 # Whole numbers address a table directly while their range is at most this many times their number.
 _SPREAD = 8
+
+_NO_BITS = np.uint64(0)
+
+# Passes over a whole column go in blocks of this many rows, which stay in the cache.
+_BLOCK = 1 << 16
 
 # Runs of equal values are looked for only where this many rows at the start suggest them.
 _PROBE = 10_000
@@ -147,18 +153,23 @@ def _encode_by_hash(column: pl.Series) -> tuple[IndexArray, npt.NDArray[Any]]:
 
     rows = len(column)
     low = np.uint64(max(rows - 1, 1).bit_length())
-    words = pl.Series(column.hash(0).to_numpy() >> low << low | np.arange(rows, dtype=np.uint64)).sort().to_numpy()
-    order = (words & ((np.uint64(1) << low) - np.uint64(1))).astype(np.int64)
-    is_start = _differs_from_last(words >> low)
-    witness = column.hash(1).to_numpy()[order]
-    clashes = np.flatnonzero(_differs_from_last(witness) & ~is_start)
+    words = column.hash(0).to_numpy() >> low
+    words <<= low
+    for start in range(0, rows, _BLOCK):  # in blocks: a second array of this size would cost more than the work
+        words[start : start + _BLOCK] |= np.arange(start, min(start + _BLOCK, rows), dtype=np.uint64)
+    words = pl.Series(words).sort().to_numpy(writable=True)
+    is_start = _starts_of_runs(words, low)
+    words &= (np.uint64(1) << low) - np.uint64(1)
+    order = words.view(np.int64)
+    witness = _take(column.hash(1).to_numpy(), order)
+    clashes = np.flatnonzero(_starts_of_runs(witness) & ~is_start)
     if len(clashes):
         starts = np.append(np.flatnonzero(is_start), rows)
         for run in np.unique(np.searchsorted(starts, clashes, side="right") - 1):
             span = slice(starts[run], starts[run + 1])
             apart = np.argsort(witness[span], kind="stable")
             order[span] = order[span][apart]
-            is_start[span] |= _differs_from_last(witness[span][apart])
+            is_start[span] |= _starts_of_runs(witness[span][apart])
     starts = np.flatnonzero(is_start)
     first = order[starts]
     by_appearance = np.argsort(first)
@@ -169,7 +180,32 @@ def _encode_by_hash(column: pl.Series) -> tuple[IndexArray, npt.NDArray[Any]]:
     return codes, first[by_appearance]
 
 
-def _differs_from_last(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    differs = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=differs[1:])
-    return differs
+def text_array(names: pl.Series) -> npt.NDArray[np.str_]:
+    """Texts without NULs as a NumPy array of text; plain ASCII without a Python object for each."""
+    lengths = names.str.len_bytes().to_numpy()
+    if not len(names) or not lengths.max() or (lengths != names.str.len_chars().to_numpy()).any():
+        return names.to_numpy().astype(np.str_)
+    letters = np.frombuffer(names.str.join("").item().encode(), dtype=np.uint8)
+    points = np.zeros((len(names), int(lengths.max())), dtype=np.uint32)
+    points[np.arange(points.shape[1]) < lengths[:, None]] = letters
+    return points.view(f"=U{points.shape[1]}")[:, 0]
+
+
+def _take(values: npt.NDArray[np.uint64], order: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """`values[order]` in two threads: a random walk through memory mostly waits, and NumPy lets go of the lock."""
+    taken = np.empty(len(order), dtype=values.dtype)
+    halves = (slice(None, len(order) // 2), slice(len(order) // 2, None))
+    with ThreadPoolExecutor(2) as pool:
+        # With an output array only mode="clip" writes to it directly; all indices are in range.
+        list(pool.map(lambda half: np.take(values, order[half], out=taken[half], mode="clip"), halves))
+    return taken
+
+
+def _starts_of_runs(words: npt.NDArray[np.uint64], low: np.uint64 = _NO_BITS) -> npt.NDArray[np.bool_]:
+    """Where a word differs from the one before in a bit above the lowest `low`; the first always does."""
+    starts = np.ones(len(words), dtype=np.bool_)
+    for start in range(1, len(words), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        before = words[start - 1 : start - 1 + len(words[block])]
+        starts[block] = (words[block] ^ before) >> low != 0
+    return starts

@@ -137,9 +137,10 @@ def _read_long(source: Any, names: list[str], columns: _Columns, rules: Rules) -
     named = {role: name for role, name in roles.items() if name is not None}
     if len(set(named.values())) < len(named):
         raise InputError("item, annotator and label must be different columns", f"they are {named}", "Name each once")
-    table = open_source(source, few=[name for role, name in named.items() if role != "item"])
-    assert not isinstance(table, np.ndarray)
     with engine_errors("the table"):
+        few = [name for role, name in named.items() if role != "item"]
+        table = open_source(source, columns=list(named.values()), few=few)
+        assert not isinstance(table, np.ndarray)
         frame = table.select(pl.col(name).alias(role) for role, name in named.items()).collect()
         if frame["item"].null_count() and frame["label"].null_count():  # blank lines are no rows
             frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))

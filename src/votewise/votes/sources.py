@@ -22,19 +22,22 @@ if TYPE_CHECKING:
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".npy")
 
 
-def open_source(source: Any, few: Sequence[str] = ()) -> pl.LazyFrame | npt.NDArray[Any]:
+def open_source(
+    source: Any, columns: Sequence[str] | None = None, few: Sequence[str] = ()
+) -> pl.LazyFrame | npt.NDArray[Any]:
     """A path, a pandas, polars or pyarrow frame, or an array, as a lazy table or an array.
 
     CSV and TSV columns come as text, exactly as written: '007' stays '007'.
 
     Args:
         source: where the table is.
+        columns: those that will be used, if that is known; others need not be read.
         few: columns of few distinct texts, to be read straight into categories so that they never fill memory.
     """
     if isinstance(source, np.ndarray):
         return source
     if isinstance(source, (str, os.PathLike)):
-        return _open_file(Path(source), few)
+        return _open_file(Path(source), columns, few)
     return _open_frame(source)
 
 
@@ -79,7 +82,7 @@ def column_names(table: pl.LazyFrame, what: str) -> list[str]:
     return names
 
 
-def _open_file(path: Path, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
+def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
     if path.is_dir():
         raise InputError("the table must be a file", f"{str(path)!r} is a folder", "Name a file inside it")
     if path.suffix.lower() not in TABLE_SUFFIXES:
@@ -95,11 +98,7 @@ def _open_file(path: Path, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any
     with engine_errors(f"the file {str(path)!r}"):
         match path.suffix.lower():
             case ".parquet":
-                # Read by Arrow: on a damaged page Polars ends the whole process, Arrow raises.
-                from pyarrow import dataset  # type: ignore[import-untyped]
-
-                reader = dataset.ParquetFileFormat(dictionary_columns=list(few))
-                return pl.scan_pyarrow_dataset(dataset.dataset(path, format=reader))
+                return _open_parquet(path, columns, few)
             case ".jsonl":
                 return pl.read_ndjson(path, infer_schema_length=None).lazy()
             case suffix:
@@ -110,6 +109,22 @@ def _open_file(path: Path, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any
                     schema_overrides={name: pl.Categorical(pl.Categories.random()) for name in few},
                     glob=False,
                 )
+
+
+def _open_parquet(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame:
+    """A Parquet file by way of Arrow: on a damaged page Polars would end the whole process, Arrow raises."""
+    import polars as pl
+    from pyarrow import dataset, parquet  # type: ignore[import-untyped]
+
+    if columns is None:
+        return pl.scan_pyarrow_dataset(dataset.dataset(path, format="parquet"))
+    with parquet.ParquetFile(path, read_dictionary=list(few)) as file:
+        # Group by group, Arrow's buffers are used again instead of holding the table a second time.
+        groups = [
+            pl.DataFrame(file.read_row_group(group, columns=list(columns))) for group in range(file.num_row_groups)
+        ]
+        empty = pl.DataFrame(file.schema_arrow.empty_table().select(list(columns)))
+    return pl.concat(groups).lazy() if groups else empty.lazy()
 
 
 def _load_array(path: Path) -> npt.NDArray[Any]:

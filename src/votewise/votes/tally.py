@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from votewise._checks import first_few
 from votewise._errors import InputError
-from votewise.votes.encode import IndexArray, encode_few, encode_many
+from votewise.votes.encode import IndexArray, encode_few, encode_many, text_array
 from votewise.votes.table import Ballots, Votes, compact_annotators, sort_classes
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rul
     item, item_ids = _encode_items(_complete(items, "item"))
     label, classes, has_label = _encode_labels(labels, rules)
     owner, owner_ids = (None, None) if annotators is None else _encode_annotators(_complete(annotators, "annotator"))
-    kept = _rows_kept(item, owner, has_label, rules, item_ids, owner_ids)
+    work = np.empty(len(item), dtype=np.int64)  # one work space for both passes: fresh memory is dearer than the work
+    kept = _rows_kept(item, owner, has_label, rules, item_ids, owner_ids, work)
     if kept is not None:
         item, label, owner = item[kept], label[kept], None if owner is None else owner[kept]
 
     n, k = len(item_ids), len(classes)
-    cell = item.astype(np.int64)
-    cell *= k
+    cell = np.multiply(item, k, out=work[: len(item)], dtype=np.int64)
     cell += label
     counts = np.bincount(cell, minlength=n * k).reshape(n, k)
     voted = counts.any(axis=1)
@@ -114,6 +114,7 @@ def _rows_kept(
     rules: Rules,
     item_ids: npt.NDArray[np.str_],
     owner_ids: npt.NDArray[np.str_] | None,
+    work: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.bool_] | None:
     """Which rows count: those with a label, and of an annotator's several votes on an item the chosen ones."""
     import polars as pl
@@ -127,8 +128,7 @@ def _rows_kept(
         )
     if owner is None or owner_ids is None or rules.duplicates == "all":
         return has_label
-    pairs = item.astype(np.int64)
-    pairs *= len(owner_ids)
+    pairs = np.multiply(item, len(owner_ids), out=work, dtype=np.int64)
     pairs += owner
     pair = pl.Series(pairs if has_label is None else pairs[has_label])
     in_order = pair.sort().to_numpy()
@@ -242,4 +242,4 @@ def _name_array(names: pl.Series, role: str) -> npt.NDArray[np.str_]:
     # NumPy's text drops trailing NULs, so a name that ends in one would become another name.
     if names.str.contains("\x00", literal=True).any() or (names == "").any():
         raise InputError(f"{role} names must be text", "one is empty or holds a NUL character", "Rename it")
-    return names.to_numpy().astype(np.str_)
+    return text_array(names)
