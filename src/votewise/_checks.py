@@ -67,13 +67,14 @@ def check_matrix(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str_
             f"its shape is {matrix.shape}",
             "Reshape it",
         )
-    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
-    if bad.size:
-        raise InputError(
-            f"{name} must be finite",
-            f"{bad.size:,} rows hold NaN or infinity ({_name_rows(bad, item_ids)})",
-            "Mend or remove those rows",
-        )
+    if not np.isfinite(_row_sums(matrix)).all():  # a sum is finite only if all its terms are; one pass instead of two
+        bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+        if bad.size:
+            raise InputError(
+                f"{name} must be finite",
+                f"{bad.size:,} rows hold NaN or infinity ({_name_rows(bad, item_ids)})",
+                "Mend or remove those rows",
+            )
     return matrix
 
 
@@ -83,10 +84,9 @@ def check_simplex(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str
     Rows must be non-negative and sum to one within `SIMPLEX_TOLERANCE`; they are never renormalised.
     """
     probs = check_matrix(name, values, item_ids)
-    sums = probs.sum(axis=1)
-    off = (probs < 0).any(axis=1) | (np.abs(sums - 1) > SIMPLEX_TOLERANCE)
-    if off.any():
-        rows = np.flatnonzero(off)
+    sums = _row_sums(probs)
+    if probs.min() < 0 or np.abs(sums - 1).max() > SIMPLEX_TOLERANCE:
+        rows = np.flatnonzero((probs < 0).any(axis=1) | (np.abs(sums - 1) > SIMPLEX_TOLERANCE))
         lowest = probs[rows[0]].min()
         fault = f"holds {lowest:.6g}" if lowest < 0 else f"sums to {sums[rows[0]]:.6g}"
         raise InputError(
@@ -128,6 +128,12 @@ def check_labels(labels: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[IntArray,
             "Give the index of a class column",
         )
     return y.astype(np.int64, copy=False), q
+
+
+def _row_sums(matrix: FloatArray) -> FloatArray:
+    """Sum of each row, (N,), as a product, which is several times as fast for short rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return matrix @ np.ones(matrix.shape[1])
 
 
 def _name_rows(rows: npt.NDArray[Any], item_ids: npt.NDArray[np.str_] | None) -> str:
