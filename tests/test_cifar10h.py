@@ -1,4 +1,4 @@
-"""Every figure on CIFAR-10H that needs no model, recomputed from the counts (docs/design.md, section 8)."""
+"""Every figure on CIFAR-10H that needs no model, recomputed from the counts (see docs/laws.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The identities of the papers' mathematics, each as a property test (numbers as in docs/design.md, section 7)."""
+"""The identities of the papers' mathematics, each as a property test (numbers as in docs/laws.md)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def run_demo(
     workers = min(jobs or len(os.sched_getaffinity(0)), len(runs))
     # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_use_one_thread) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=use_one_thread) as pool:
         outcomes = []
         try:
             for future in as_completed([pool.submit(train_demo_run, run) for run in runs]):
@@ -78,8 +78,14 @@ def run_demo(
     return sorted(outcomes, key=lambda outcome: runs.index(outcome.run))
 
 
-def train_demo_run(run: DemoRun) -> DemoOutcome:
-    """One run, from votes to predictions."""
+def train_demo_run(run: DemoRun, *, epochs: int = 20, dropout: float = 0.2) -> DemoOutcome:
+    """One run, from votes to predictions.
+
+    Args:
+        run: which one.
+        epochs: of training.
+        dropout: of the network.
+    """
     from votewise.models import NgramNet
     from votewise.training import TrainConfig, build_model, predict_probs, train_classifier
 
@@ -90,10 +96,10 @@ def train_demo_run(run: DemoRun) -> DemoOutcome:
         given = given.subsample(run.votes, seed=run.seed, replace=False)
     curve: list[float] = []
     model = train_classifier(
-        build_model(lambda: NgramNet(votes.n_classes), seed=run.seed),
+        build_model(lambda: NgramNet(votes.n_classes, dropout=dropout), seed=run.seed),
         grams[kept],
         find_method(run.method).build(given, run.seed, 1),
-        TrainConfig(),
+        TrainConfig(epochs=epochs),
         seed=run.seed,
         on_epoch=lambda _, model: curve.append(
             metrics.soft_nll(votes.probs[held_out], predict_probs(model, grams[held_out]))
@@ -118,7 +124,7 @@ def _demo_data():  # type: ignore[no-untyped-def]
     return votes, torch.from_numpy(hash_ngrams(votes.item_ids.tolist()))
 
 
-def _use_one_thread() -> None:
+def use_one_thread() -> None:
     """One process a core: more threads would only get in each other's way, and change no result."""
     import torch
 
