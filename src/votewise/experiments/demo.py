@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,15 +68,19 @@ def run_demo(
     workers = min(jobs or len(os.sched_getaffinity(0)), len(runs))
     # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    outcomes = []
     with ProcessPoolExecutor(workers, mp_context=context, initializer=use_one_thread) as pool:
-        outcomes = []
         try:
-            for future in as_completed([pool.submit(train_demo_run, run) for run in runs]):
+            with _interrupts_ignored():  # by the workers, which inherit it: an interrupt is this process's to handle
+                futures = [pool.submit(train_demo_run, run) for run in runs]
+            for future in as_completed(futures):
                 outcomes.append(future.result())
                 if on_done is not None:
                     on_done(outcomes[-1])
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:  # nobody will read what they are training
+                worker.terminate()
             raise
     return sorted(outcomes, key=lambda outcome: runs.index(outcome.run))
 
@@ -122,6 +129,19 @@ def _demo_data():  # type: ignore[no-untyped-def]
 
     votes = demo_votes()
     return votes, torch.from_numpy(hash_ngrams(votes.item_ids.tolist()))
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment, where that can be asked for: in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def use_one_thread() -> None:

@@ -26,6 +26,7 @@ def draw_curves(
     """
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         raise MissingExtraError("drawing figures", "matplotlib", "report") from None
     import matplotlib
@@ -50,6 +51,8 @@ def draw_curves(
         axes.set(xlabel=x_label, ylabel=y_label)
         if y_top is not None:
             axes.set_ylim(top=y_top)
+        if all((curve.x % 1 == 0).all() for curve in curves):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=9)
         out = io.StringIO()
