@@ -2,45 +2,80 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from votewise.votes import Votes, read_votes
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from votewise.votes import Votes
 
-VotesFile = Annotated[
-    Path, typer.Argument(metavar="VOTES", help="Votes: .csv .tsv .parquet .jsonl .npy", show_default=False)
-]
+def _option(text: str) -> Any:
+    return typer.Option(help=text, show_default=False)
+
+
+VotesLoader = Callable[[], Votes]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
-Form = Annotated[
-    str | None, typer.Option(help="long, wide, counts or probabilities; found out if left out.", show_default=False)
+
+_VOTES = Annotated[
+    Path, typer.Argument(metavar="VOTES", help="Votes: .csv .tsv .parquet .jsonl .npy", show_default=False)
 ]
-Item = Annotated[str | None, typer.Option(help="Item column.", show_default=False)]
-Annotator = Annotated[str | None, typer.Option(help="Annotator column of a long table.", show_default=False)]
-Label = Annotated[str | None, typer.Option(help="Label column of a long table.", show_default=False)]
-Classes = Annotated[str | None, typer.Option(help="All classes in order, separated by commas.", show_default=False)]
-Duplicates = Annotated[str, typer.Option(help="A second vote of an annotator on an item: error, last or all.")]
-Missing = Annotated[str, typer.Option(help="A row without a label: error or drop.")]
-Empty = Annotated[str, typer.Option(help="An item without votes: error or drop.")]
+
+# How a table of votes is to be read: the same options, in the same words, for every command that reads one.
+_READING: dict[str, tuple[Any, str | None]] = {
+    "form": (Annotated[str | None, _option("long, wide, counts or probabilities; found out if left out.")], None),
+    "item": (Annotated[str | None, _option("Item column.")], None),
+    "annotator": (Annotated[str | None, _option("Annotator column of a long table.")], None),
+    "label": (Annotated[str | None, _option("Label column of a long table.")], None),
+    "classes": (Annotated[str | None, _option("All classes in order, separated by commas.")], None),
+    "duplicates": (
+        Annotated[str, typer.Option(help="A second vote of an annotator on an item: error, last or all.")],
+        "error",
+    ),
+    "missing": (Annotated[str, typer.Option(help="A row without a label: error or drop.")], "error"),
+    "empty": (Annotated[str, typer.Option(help="An item without votes: error or drop.")], "error"),
+}
 
 
-def load_votes(path: Path, classes: str | None, **reading: str | None) -> Votes:
-    """Read the votes a command was given."""
-    from votewise.votes import read_votes
+def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the argument VOTES and the options for reading it.
 
-    names = None if classes is None else [name.strip() for name in classes.split(",")]
-    return read_votes(path, classes=names, **reading)  # type: ignore[arg-type]
+    The command is called with a function that reads them, so that it can refuse its other options first. One that has
+    a parameter `item` itself is told the item column too.
+    """
+    own = dict(list(inspect.signature(command, eval_str=True).parameters.items())[1:])
+    passed_on = own.pop("item", None)
+
+    def run(votes: Path, **given: Any) -> None:
+        reading = {name: given.pop(name) for name in _READING}
+        if passed_on is not None:
+            given["item"] = reading["item"]
+        if reading["classes"] is not None:
+            reading["classes"] = [name.strip() for name in reading["classes"].split(",")]
+        command(partial(read_votes, votes, **reading), **given)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("votes", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_VOTES),
+        *(parameter.replace(kind=keyword) for parameter in own.values()),
+        *(inspect.Parameter(name, keyword, default=least, annotation=kind) for name, (kind, least) in _READING.items()),
+    ]
+    run.__doc__ = command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def print_json(value: Any) -> None:

@@ -10,23 +10,12 @@ import typer
 
 from votewise._errors import InputError
 from votewise.cli import options
-from votewise.cli.options import (
-    Annotator,
-    Classes,
-    Duplicates,
-    Empty,
-    Form,
-    Item,
-    Json,
-    Label,
-    Missing,
-    Quiet,
-    VotesFile,
-)
+from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 
 
+@reads_votes
 def deliver(
-    votes: VotesFile,
+    load_votes: VotesLoader,
     output: Annotated[Path, typer.Option("--output", "-o", help="Array to write, .npy.", show_default=False)],
     method: Annotated[
         str,
@@ -40,14 +29,6 @@ def deliver(
     seed: Annotated[int, typer.Option(min=0, help="Root seed.")] = 0,
     epochs: Annotated[int, typer.Option(min=1, help="Rows of labels to write, for hard methods.")] = 1,
     hold: Annotated[int, typer.Option(min=1, help="Epochs a draw is kept (sls, shuffled-sls).")] = 1,
-    form: Form = None,
-    item: Item = None,
-    annotator: Annotator = None,
-    label: Label = None,
-    classes: Classes = None,
-    duplicates: Duplicates = "error",
-    missing: Missing = "error",
-    empty: Empty = "error",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,12 +40,11 @@ def deliver(
     chosen = find_method(method)
     if output.suffix.lower() != ".npy":
         raise InputError("the output must end in .npy", f"{str(output)!r} came", "Rename it")
-    reading = {"form": form, "item": item, "annotator": annotator, "label": label}
-    table = options.load_votes(votes, classes, **reading, duplicates=duplicates, missing=missing, empty=empty)
-    delivery = chosen.build(table, seed, hold)
+    votes = load_votes()
+    delivery = chosen.build(votes, seed, hold)
     with whole_file(output) as partial:
         if isinstance(delivery, HardDelivery):
-            shape: tuple[int, int] = (epochs, table.n_items)
+            shape: tuple[int, int] = (epochs, votes.n_items)
             labels = np.lib.format.open_memmap(partial, mode="w+", dtype=np.int64, shape=shape)
             with options.progress(quiet or as_json) as display:
                 for epoch in display.track(range(epochs), description="epochs"):
@@ -85,9 +65,9 @@ def deliver(
                 "epochs": epochs if chosen.hard else None,
                 "hold": hold,
                 "shape": shape,
-                "classes": table.classes,
-                "item_ids": table.item_ids.tolist(),
+                "classes": votes.classes,
+                "item_ids": votes.item_ids.tolist(),
             }
         )
     else:
-        typer.echo(f"{output}: {method} {kind}, {shape[0]:,} x {shape[1]:,}; classes {', '.join(table.classes)}")
+        typer.echo(f"{output}: {method} {kind}, {shape[0]:,} x {shape[1]:,}; classes {', '.join(votes.classes)}")

@@ -8,52 +8,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from votewise.cli import options
-from votewise.cli.options import (
-    Annotator,
-    Classes,
-    Duplicates,
-    Empty,
-    Form,
-    Item,
-    Json,
-    Label,
-    Missing,
-    Quiet,
-    VotesFile,
-)
+from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
+from votewise.votes import Votes
 
 if TYPE_CHECKING:
     from votewise.overview import Overview
-    from votewise.votes import Votes
 
 _MOST_CLASSES_SHOWN = 12
 _BAR = 30
 
 
-def inspect(
-    votes: VotesFile,
-    form: Form = None,
-    item: Item = None,
-    annotator: Annotator = None,
-    label: Label = None,
-    classes: Classes = None,
-    duplicates: Duplicates = "error",
-    missing: Missing = "error",
-    empty: Empty = "error",
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@reads_votes
+def inspect(load_votes: VotesLoader, as_json: Json = False, quiet: Quiet = False) -> None:
     """What a table of votes holds, and which delivery suits it."""
     from votewise.overview import overview
 
-    reading = {"form": form, "item": item, "annotator": annotator, "label": label}
-    table = options.load_votes(votes, classes, **reading, duplicates=duplicates, missing=missing, empty=empty)
-    seen = overview(table)
+    votes = load_votes()
+    seen = overview(votes)
     if as_json:
         options.print_json(asdict(seen))
     else:
-        options.note(f"read as {table.provenance}.", quiet)
-        _print(table, seen)
+        options.note(f"read as {votes.provenance}.", quiet)
+        _print(votes, seen)
 
 
 def _print(votes: Votes, seen: Overview) -> None:

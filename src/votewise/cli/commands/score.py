@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from votewise.cli import options
-from votewise.cli.options import (
-    Annotator,
-    Classes,
-    Duplicates,
-    Empty,
-    Form,
-    Item,
-    Json,
-    Label,
-    Missing,
-    Quiet,
-    VotesFile,
-)
+from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 
 if TYPE_CHECKING:
     from votewise.scoring import Scores
@@ -45,8 +33,9 @@ _MEANING = {
 }
 
 
+@reads_votes
 def score(
-    votes: VotesFile,
+    load_votes: VotesLoader,
     predictions: Annotated[
         Path, typer.Argument(metavar="PREDICTIONS", help="Item id and a column a class, or .npy", show_default=False)
     ],
@@ -57,14 +46,7 @@ def score(
     bins: Annotated[int, typer.Option(min=1, help="Bins of ECE and of the Brier decomposition.")] = 15,
     normalize: Annotated[bool, typer.Option("--normalize", help="Divide each row of predictions by its sum.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    form: Form = None,
-    item: Item = None,
-    annotator: Annotator = None,
-    label: Label = None,
-    classes: Classes = None,
-    duplicates: Duplicates = "error",
-    missing: Missing = "error",
-    empty: Empty = "error",
+    item: str | None = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -72,12 +54,11 @@ def score(
     from votewise.predictions import read_labels, read_predictions
     from votewise.scoring import score as score_predictions
 
-    reading = {"form": form, "item": item, "annotator": annotator, "label": label}
-    table = options.load_votes(votes, classes, **reading, duplicates=duplicates, missing=missing, empty=empty)
-    joined, probs = read_predictions(predictions, table, item=item, normalize=normalize)
-    if joined.n_items < table.n_items:
-        options.note(f"{table.n_items - joined.n_items:,} items have votes but no prediction and are left out.", quiet)
-    truth = None if labels is None else read_labels(labels, table, joined)
+    votes = load_votes()
+    joined, probs = read_predictions(predictions, votes, item=item, normalize=normalize)
+    if joined.n_items < votes.n_items:
+        options.note(f"{votes.n_items - joined.n_items:,} items have votes but no prediction and are left out.", quiet)
+    truth = None if labels is None else read_labels(labels, votes, joined)
     scores = score_predictions(joined.probs, probs, truth, bins=bins, seed=seed)
     if math.isinf(scores.metrics["soft_nll"].value):  # said even when quiet: JSON has no infinity, so null needs a word
         options.note("soft_nll and kl are infinite: some predictions rule out a class that people chose.", quiet=False)
