@@ -40,7 +40,7 @@ def test_values_are_those_of_the_metrics() -> None:
             for name in ("soft_nll", "kl", "soft_brier", "jsd", "manhattan", "soft_accuracy")
         },
         **{name: getattr(metrics, name)(y, q) for name in ("accuracy", "ece", "smooth_ece")},
-        "ece_floor": metrics.ece_floor(y, q).mean,
+        "ece_floor": metrics.ece_floor(q).mean,
         "entropy_correlation": metrics.entropy_correlation(p, q),
         "brier_reliability": parts.reliability,
         "brier_resolution": parts.resolution,

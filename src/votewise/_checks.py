@@ -41,6 +41,42 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     raise InputError(f"{name} must be one of {', '.join(choices)}", f"{value!r} came", remedy)
 
 
+def check_number(name: str, value: Any, least: float, most: float) -> float:
+    """Return `value` as a float between `least` and `most`, both included."""
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        raise InputError(
+            f"{name} must be a number from {least:g} to {most:g}", f"{value!r} came", "Pass one in that range"
+        )
+    return float(value)
+
+
+def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], remedy: str) -> None:
+    """Refuse a value of another type."""
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+        raise InputError(f"{name} must be {wanted}", f"{type(value).__name__} came", remedy)
+
+
+def check_rows(items: Any, n_items: int) -> IntArray:
+    """Return row numbers (B,) int64, each from 0 to n_items - 1."""
+    try:
+        rows = np.asarray(items)
+    except ValueError:
+        rows = np.zeros((0, 0))
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise InputError(
+            "items must be a list of row numbers", f"{rows.dtype} of shape {rows.shape} came", "Pass integers"
+        )
+    if rows.size and (rows.min() < 0 or rows.max() >= n_items):
+        raise InputError(
+            f"items must lie between 0 and {n_items - 1}",
+            f"they run from {rows.min()} to {rows.max()}",
+            "Check the indices",
+        )
+    return rows.astype(np.int64, copy=False)
+
+
 def check_whole_number(name: str, value: Any, least: int = 0) -> int:
     """Return `value` as a Python int that is at least `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
@@ -113,7 +149,10 @@ def check_pair(reference: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[FloatArr
 def check_labels(labels: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
     """Return hard labels (N,) int64, each a column of `probs`, and `probs` (N, K) on the simplex."""
     q = check_simplex("probs", probs)
-    y = np.asarray(labels)
+    try:
+        y = np.asarray(labels)
+    except ValueError:
+        y = np.zeros((0, 0))
     if y.ndim != 1 or y.dtype.kind not in "iu" or len(y) != len(q):
         raise InputError(
             f"labels must be {len(q)} whole numbers, one for each row of probs",

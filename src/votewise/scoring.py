@@ -59,7 +59,7 @@ def score(
             return Interval(value)
         return centred_interval(value, draws.means(values)[:, 0], least=least, most=most)
 
-    floor = metrics.ece_floor(y, q, bins=bins, seed=seed)
+    floor = metrics.ece_floor(q, bins=bins, seed=seed)
     named = {
         "soft_nll": mean(metrics.soft_nll_per_item(p, q), 0, math.inf),
         "kl": mean(metrics.kl_per_item(p, q), 0, math.inf),

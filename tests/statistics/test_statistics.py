@@ -64,7 +64,7 @@ def test_compare_paired() -> None:
         compare_paired([1.0], [1.0, 2.0])
 
 
-@pytest.mark.parametrize("values", [[], [math.nan], [[1.0]], [math.inf]])
+@pytest.mark.parametrize("values", [[], [math.nan], [[1.0]], [math.inf], ["a"], [[1.0], [1.0, 2.0]]])
 def test_wrong_values(values: list[float]) -> None:
     with pytest.raises(InputError, match="must be a list of finite numbers"):
         wilcoxon(values)
@@ -72,7 +72,7 @@ def test_wrong_values(values: list[float]) -> None:
 
 @pytest.mark.parametrize("p_values", [[1.5], [-0.1], [math.nan], [[0.5]]])
 def test_wrong_p_values(p_values: list[float]) -> None:
-    with pytest.raises(InputError, match="p-values must be a list of numbers between 0 and 1"):
+    with pytest.raises(InputError, match="p-values must be a list of"):
         holm(p_values)
 
 

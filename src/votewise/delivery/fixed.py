@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import IntArray
-from votewise._errors import InputError
+from votewise._checks import IntArray, check_number
 from votewise.delivery.protocol import Delivery, HardDelivery, TargetArray, check_epoch
 from votewise.targets import majority_labels
-from votewise.votes import Votes
+from votewise.votes import Votes, check_votes
 
 
 class Majority(HardDelivery):
@@ -17,7 +16,7 @@ class Majority(HardDelivery):
 
     def __init__(self, votes: Votes, *, ties: str = "lowest", seed: int = 0) -> None:
         """Deliver the majority; see `majority_labels` for the tie rules."""
-        self.item_ids, self.classes = votes.item_ids, votes.classes
+        self.item_ids, self.classes = check_votes(votes).item_ids, votes.classes
         self._labels = majority_labels(votes, ties=ties, seed=seed)
 
     def labels(self, epoch: int, items: npt.ArrayLike | None = None) -> IntArray:
@@ -31,9 +30,8 @@ class LabelSmoothing(Delivery):
 
     def __init__(self, votes: Votes, *, epsilon: float = 0.1, ties: str = "lowest", seed: int = 0) -> None:
         """Deliver the smoothed majority; epsilon 0 is the majority itself."""
-        if not 0 <= epsilon <= 1:
-            raise InputError("epsilon must lie between 0 and 1", f"{epsilon!r} came", "Pass e.g. 0.1")
-        self.item_ids, self.classes = votes.item_ids, votes.classes
+        check_number("epsilon", epsilon, 0, 1)
+        self.item_ids, self.classes = check_votes(votes).item_ids, votes.classes
         one_hot = np.eye(votes.n_classes)[majority_labels(votes, ties=ties, seed=seed)]
         self._probs = ((1 - epsilon) * one_hot + epsilon / votes.n_classes).astype(np.float32)
 

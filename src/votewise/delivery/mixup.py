@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from votewise._checks import IntArray, check_whole_number
-from votewise._errors import InputError
+from votewise._checks import IntArray, check_number, check_whole_number
 from votewise._random import stream_generator
 
 
@@ -36,9 +35,7 @@ class Mixup:
 
     def __init__(self, *, alpha: float, seed: int) -> None:
         """Set the strength: alpha 1 mixes evenly over all weights, a small alpha hardly mixes."""
-        if not 0 < alpha < float("inf"):
-            raise InputError("alpha must be a positive number", f"{alpha!r} came", "Pass e.g. 1.0")
-        self.alpha = float(alpha)
+        self.alpha = check_number("alpha", alpha, 1e-6, 1e6)
         self.seed = check_whole_number("seed", seed)
 
     def plan(self, epoch: int, step: int, size: int) -> Mix:

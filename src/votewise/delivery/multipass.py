@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import IntArray
+from votewise._checks import IntArray, check_whole_number
 from votewise._random import stream_key
 from votewise.delivery.protocol import HardDelivery, check_epoch
-from votewise.votes import Votes, shuffled_votes
+from votewise.votes import Votes, check_votes, shuffled_votes
 
 # arXiv 2605.20642: the control delivers the same votes in the order of another shuffle, "seed + 1000".
 CONTROL_SHIFT = 1000
@@ -28,7 +28,7 @@ class Multipass(HardDelivery):
 
     def __init__(self, votes: Votes, *, seed: int) -> None:
         """Shuffle the votes; an item's order depends on the seed, its id and its counts alone."""
-        self.item_ids, self.classes = votes.item_ids, votes.classes
+        self.item_ids, self.classes = check_votes(votes).item_ids, votes.classes
         counts = votes.require_counts("multipass")
         self._order, self._start, self._length = shuffled_votes(counts, votes.item_ids, stream_key(seed, "multipass"))
 
@@ -40,4 +40,4 @@ class Multipass(HardDelivery):
 
 def deterministic_control(votes: Votes, *, seed: int) -> Multipass:
     """Multipass in another order: the same votes, shuffled by seed + 1000."""
-    return Multipass(votes, seed=seed + CONTROL_SHIFT)
+    return Multipass(votes, seed=check_whole_number("seed", seed) + CONTROL_SHIFT)

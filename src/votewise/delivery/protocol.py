@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import IntArray, check_whole_number
-from votewise._errors import InputError
+from votewise._checks import IntArray, check_rows, check_whole_number
 
 TargetArray = npt.NDArray[np.float32]
 
@@ -40,21 +39,7 @@ class Delivery(ABC):
 
     def _rows(self, items: npt.ArrayLike | None) -> npt.NDArray[Any] | slice:
         """Checked row numbers, or a slice over all."""
-        if items is None:
-            return slice(None)
-        rows = np.asarray(items)
-        n = len(self.item_ids)
-        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            raise InputError(
-                "items must be a list of row numbers", f"{rows.dtype} of shape {rows.shape} came", "Pass integers"
-            )
-        if rows.size and (rows.min() < 0 or rows.max() >= n):
-            raise InputError(
-                f"items must lie between 0 and {n - 1}",
-                f"they run from {rows.min()} to {rows.max()}",
-                "Check the indices",
-            )
-        return rows.astype(np.int64, copy=False)
+        return slice(None) if items is None else check_rows(items, len(self.item_ids))
 
 
 class HardDelivery(Delivery):

@@ -18,7 +18,7 @@ _METRICS: dict[str, Callable[[FloatArray, IntArray, FloatArray], float]] = {
     "soft NLL": lambda people, _, probs: metrics.soft_nll(people, probs),
     "accuracy": lambda _, majority, probs: metrics.accuracy(majority, probs),
     "ECE": lambda _, majority, probs: metrics.ece(majority, probs),
-    "ECE floor": lambda _, majority, probs: metrics.ece_floor(majority, probs).mean,
+    "ECE floor": lambda _people, _majority, probs: metrics.ece_floor(probs).mean,
     "entropy correlation": lambda people, _, probs: metrics.entropy_correlation(people, probs),
 }
 

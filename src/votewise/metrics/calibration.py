@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, IntArray, check_labels, check_pair, check_whole_number
+from votewise._checks import FloatArray, IntArray, check_labels, check_pair, check_simplex, check_whole_number
 from votewise._random import stream_generator
 
 # The smooth calibration error is computed on a grid this fine: errors of order (1/4096)^2.
@@ -99,16 +99,14 @@ def ece(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float
     return float(np.abs(gap).sum() / len(confidence))
 
 
-def ece_floor(
-    labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int = 1000
-) -> Floor:
+def ece_floor(probs: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int = 1000) -> Floor:
     """The equal-mass ECE of a perfectly calibrated model with these confidences, by simulation.
 
-    Correctness is drawn from each item's confidence (`labels` only give the shape). In each bin, runs of up to
-    N / (256 bins) items of neighbouring confidence are drawn as one binomial of their mean; below 256 items a
-    bin, every item is drawn by itself.
+    Correctness is drawn from each item's confidence. In each bin, runs of up to N / (256 bins) items of neighbouring
+    confidence are drawn as one binomial of their mean; below 256 items a bin, every item is drawn by itself.
     """
-    confidence, _ = confidence_and_correctness(labels, probs)
+    check_whole_number("draws", draws, least=1)
+    confidence = np.clip(check_simplex("probs", probs).max(axis=1), 0.0, 1.0)
     n, bins = len(confidence), min(check_whole_number("bins", bins, least=1), len(confidence))
     ordered = np.sort(confidence)
     edges = _bin_edges(n, bins)
@@ -137,6 +135,7 @@ def smooth_ece(labels: npt.ArrayLike, probs: npt.ArrayLike) -> float:
 
 def reliability_curve(labels: npt.ArrayLike, probs: npt.ArrayLike, *, points: int = 256) -> ReliabilityCurve:
     """Kernel-smoothed accuracy against confidence, at the bandwidth of `smooth_ece`, for drawing."""
+    check_whole_number("points", points, least=1)
     confidence, correct = confidence_and_correctness(labels, probs)
     bandwidth = max(smooth_error(residual_grid(confidence, correct))[1], 1e-3)
     hits = smooth_on_grid(_spread_on_grid(confidence, correct), bandwidth)

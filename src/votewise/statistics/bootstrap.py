@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, IntArray, check_whole_number
-from votewise._errors import InputError
+from votewise._checks import FloatArray, IntArray, check_number, check_whole_number
 from votewise._random import stream_generator
+from votewise.statistics.paired import check_values
 
 # More items than this are dealt at random into as many groups, and groups are resampled: the spread of a mean
 # is the same, and the cost no longer grows with resamples x items.
@@ -41,6 +41,7 @@ class Resamples:
             seed: root seed.
             resamples: how many; 1,000 fix a 95 % interval to about 3 % of its width.
         """
+        check_whole_number("resamples", resamples, least=1)
         rng = stream_generator(seed, "bootstrap")
         self._n_groups = min(check_whole_number("n_items", n_items, least=1), _MOST_GROUPS)
         self._group = rng.permutation(n_items) % self._n_groups
@@ -87,6 +88,8 @@ def wilson_interval(value: float, n: int) -> Interval:
 
     A bootstrap of three right answers in three would say: certainly 1.
     """
+    check_number("the share", value, 0, 1)
+    check_whole_number("n", n, least=1)
     z2 = 1.959964**2
     centre = (value + z2 / (2 * n)) / (1 + z2 / n)
     half = math.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n * n))) / (1 + z2 / n)
@@ -95,13 +98,9 @@ def wilson_interval(value: float, n: int) -> Interval:
 
 def bootstrap_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = 1000) -> Interval:
     """The mean of (N,) values with its bootstrap interval; no interval for a single value."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not len(array):
-        raise InputError(
-            "values must be a list of numbers", f"an array of shape {array.shape} came", "Pass at least one"
-        )
-    if len(array) == 1 or not np.isfinite(array).all():
-        return Interval(float(array.mean()))
+    array = check_values("values", values)
+    if len(array) == 1:
+        return Interval(float(array[0]))
     return centred_interval(
         float(array.mean()), Resamples(len(array), seed=seed, resamples=resamples).means(array)[:, 0]
     )

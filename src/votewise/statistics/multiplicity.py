@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray
 from votewise._errors import InputError
+from votewise.statistics.paired import check_values
 
 
 def holm(p_values: npt.ArrayLike) -> FloatArray:
@@ -16,8 +17,8 @@ def holm(p_values: npt.ArrayLike) -> FloatArray:
         >>> holm([0.01, 0.04, 0.03])
         array([0.03, 0.06, 0.06])
     """
-    p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+    p = check_values("p-values", p_values)
+    if not ((p >= 0) & (p <= 1)).all():
         raise InputError(
             "p-values must be a list of numbers between 0 and 1", f"{p_values!r} came", "Pass one family of tests"
         )

@@ -67,7 +67,7 @@ def wilcoxon(differences: npt.ArrayLike, *, alternative: str = "two-sided") -> W
         0.03125
     """
     check_choice("alternative", alternative, ALTERNATIVES)
-    values = _check_values("differences", differences)
+    values = check_values("differences", differences)
     values = values[values != 0]
     n = len(values)
     if n == 0:
@@ -82,7 +82,7 @@ def wilcoxon(differences: npt.ArrayLike, *, alternative: str = "two-sided") -> W
 
 def compare_paired(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:
     """Compare two methods on the same seeds, smaller being better for `wins`."""
-    first, second = _check_values("a", a), _check_values("b", b)
+    first, second = check_values("a", a), check_values("b", b)
     if first.shape != second.shape:
         raise InputError(
             "paired values must be equally many", f"{len(first)} and {len(second)} came", "Line up the seeds"
@@ -117,8 +117,12 @@ def _normal_tails(ranks: FloatArray, above: float) -> tuple[float, float]:
     )
 
 
-def _check_values(name: str, values: npt.ArrayLike) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
+def check_values(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return a list of finite numbers, at least one, as (n,) float64."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
     if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
         raise InputError(f"{name} must be a list of finite numbers", f"{values!r} came", "Pass at least one number")
     return array

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votewise._checks import FloatArray, check_whole_number
+from votewise._checks import FloatArray, check_number, check_whole_number
 from votewise.targets.table import Targets
-from votewise.votes import Votes
+from votewise.votes import Votes, check_votes
 
 # Keeps the logarithm of an impossible confusion finite, so that one odd vote cannot rule a class out for ever.
 _TINY = 1e-10
@@ -59,7 +59,8 @@ def dawid_skene(
     """
     from scipy.sparse import csr_array
 
-    ballots = votes.require_ballots("Dawid-Skene")
+    ballots = check_votes(votes).require_ballots("Dawid-Skene")
+    check_number("smoothing", smoothing, 0, 1e6)
     check_whole_number("most_steps", most_steps, least=1)
     n, k, a = votes.n_items, votes.n_classes, len(ballots.annotator_ids)
     column = ballots.annotator.astype(np.int32) * k + ballots.label

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from votewise._checks import FloatArray, check_matrix
 from votewise._errors import InputError
 from votewise.targets.table import Targets
-from votewise.votes import Votes
+from votewise.votes import Votes, check_votes
 
 # The likelihood is flat at both ends: unanimous items drive the prior's weight to 0, items without
 # disagreement beyond chance to infinity. The fit stops at these.
@@ -22,7 +22,7 @@ def dirichlet_smoothed(votes: Votes, *, prior: float | npt.ArrayLike | None = No
         votes: counts are needed.
         prior: pseudo-votes: one number for every class, or K numbers; fitted to the data if left out.
     """
-    counts = votes.require_counts("Dirichlet smoothing")
+    counts = check_votes(votes).require_counts("Dirichlet smoothing")
     if prior is None:
         pseudo, source = fit_dirichlet_prior(votes), "fitted prior"
     else:
@@ -40,7 +40,7 @@ def fit_dirichlet_prior(votes: Votes) -> FloatArray:
     from scipy.optimize import minimize
     from scipy.special import digamma, gammaln
 
-    counts = votes.require_counts("fitting a Dirichlet prior")
+    counts = check_votes(votes).require_counts("fitting a Dirichlet prior")
     length = counts.sum(axis=1)
     if length.max() < 2:
         raise InputError(
@@ -73,7 +73,12 @@ def fit_dirichlet_prior(votes: Votes) -> FloatArray:
 
 
 def _check_prior(prior: float | npt.ArrayLike, n_classes: int) -> FloatArray:
-    values = np.asarray(prior)
+    try:
+        values = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full((1, 1), np.nan)
+    if not np.isfinite(values).all():
+        raise InputError("the prior must be a number or a list of numbers", f"{prior!r} came", "Pass e.g. 1.0")
     pseudo = check_matrix("the prior", np.full((1, n_classes), values) if values.ndim == 0 else np.atleast_2d(values))
     if pseudo.shape != (1, n_classes) or (pseudo < 0).any() or pseudo.sum() == 0:
         raise InputError(

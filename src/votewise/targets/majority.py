@@ -6,8 +6,9 @@ import numpy as np
 
 from votewise._checks import IntArray, check_choice, first_few
 from votewise._errors import InputError
+from votewise._numerics import rankable
 from votewise._random import item_keys, random_bits, stream_key, unit_interval
-from votewise.votes import Votes, tied
+from votewise.votes import Votes, check_votes, tied
 
 TIE_RULES = ("lowest", "frequent", "random", "error")
 
@@ -23,7 +24,8 @@ def majority_labels(votes: Votes, *, ties: str = "lowest", seed: int = 0) -> Int
         seed: root seed of the random rule.
     """
     check_choice("ties", ties, TIE_RULES)
-    table = votes.probs if votes.counts is None else votes.counts
+    check_votes(votes)
+    table = rankable(votes.probs) if votes.counts is None else votes.counts
     winners = table == table.max(axis=1, keepdims=True)
     if ties == "error" and (is_tied := tied(votes)).any():
         names = votes.item_ids[is_tied]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, frozen
-from votewise.votes import Votes
+from votewise._checks import FloatArray, check_kind, check_simplex, frozen
+from votewise._errors import InputError
+from votewise.votes import Votes, check_votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +29,25 @@ class Targets:
     provenance: str
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        object.__setattr__(self, "probs", frozen(self.probs))
-        object.__setattr__(self, "item_ids", frozen(self.item_ids))
+        """Check the distributions and make the arrays read-only."""
+        probs, ids = check_simplex("targets", self.probs), np.asarray(self.item_ids, dtype=np.str_)
+        if probs.shape != (len(ids), len(self.classes)):
+            raise InputError(
+                f"targets for {len(ids)} items and {len(self.classes)} classes must have that shape",
+                f"theirs is {probs.shape}",
+                "Give one row an item and one column a class",
+            )
+        object.__setattr__(self, "probs", frozen(probs))
+        object.__setattr__(self, "item_ids", frozen(ids))
 
 
 def as_targets(source: Votes | Targets) -> Targets:
     """Targets as they are; votes as their shares."""
+    check_kind("what is delivered", source, (Votes, Targets), "Build votes with Votes.from_counts or read_votes")
     return source if isinstance(source, Targets) else vote_share(source)
 
 
 def vote_share(votes: Votes) -> Targets:
     """The share of votes each class got: the maximum-likelihood estimate, and what people said."""
+    check_votes(votes)
     return Targets(votes.probs, votes.item_ids, votes.classes, "vote share")

@@ -16,3 +16,4 @@ from votewise.votes.sources import column_names as column_names
 from votewise.votes.sources import open_source as open_source
 from votewise.votes.table import Ballots as Ballots
 from votewise.votes.table import Votes as Votes
+from votewise.votes.table import check_votes as check_votes

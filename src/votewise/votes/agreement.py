@@ -39,7 +39,7 @@ def entropy_per_item(votes: Votes) -> FloatArray:
 
 def tied(votes: Votes) -> npt.NDArray[np.bool_]:
     """Whether two or more classes share an item's largest number of votes, (N,)."""
-    table = votes.probs if votes.counts is None else votes.counts
+    table = rankable(votes.probs) if votes.counts is None else votes.counts
     return np.asarray((table == table.max(axis=1, keepdims=True)).sum(axis=1) > 1)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, IntArray, check_whole_number
+from votewise._checks import FloatArray, IntArray, check_number, check_whole_number
 from votewise._errors import InputError
 from votewise._random import KeyArray, cumulative, draw_classes, item_keys, random_bits, stream_key, unit_interval
 
@@ -87,8 +87,13 @@ def stratified_split(
 
     The shares are rounded by largest remainder, so that the number held out is `round(fraction * N)`.
     """
-    if not 0 < fraction < 1:
-        raise InputError("the fraction held out must lie between 0 and 1", f"{fraction!r} came", "Pass e.g. 0.2")
+    check_number("the fraction held out", fraction, 0, 1)
+    if not 0 < round(fraction * len(item_ids)) < len(item_ids):
+        raise InputError(
+            "a split must leave at least one item on each side",
+            f"{fraction!r} of {len(item_ids)} items does not",
+            "Change it",
+        )
     if strata.shape != (len(item_ids),):
         raise InputError(
             f"strata must hold one group for each of {len(item_ids)} items",

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, IntArray, check_matrix, check_simplex, first_few, frozen
+from votewise._checks import (
+    FloatArray,
+    IntArray,
+    check_kind,
+    check_matrix,
+    check_rows,
+    check_simplex,
+    first_few,
+    frozen,
+)
 from votewise._errors import InputError
 from votewise.votes import sampling
 
@@ -147,18 +156,10 @@ class Votes:
 
         Deliveries address items by id, so an item keeps its labels in every subset it is part of.
         """
-        rows = np.asarray(items)
-        if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
-            raise InputError(
-                "items must be row numbers", f"{rows.dtype} of shape {rows.shape} came", "Pass at least one index"
-            )
-        if rows.min() < 0 or rows.max() >= self.n_items or len(np.unique(rows)) < len(rows):
-            raise InputError(
-                f"items must be different row numbers below {self.n_items}",
-                f"they run from {rows.min()} to {rows.max()}"
-                + (" with repeats" if len(np.unique(rows)) < len(rows) else ""),
-                "Take each item once",
-            )
+        rows = check_rows(items, self.n_items)
+        if not len(rows) or len(np.unique(rows)) < len(rows):
+            came = "some come more than once" if len(rows) else "none came"
+            raise InputError("items must be different row numbers, at least one", came, "Take each item once")
         return Votes(
             self.item_ids[rows],
             self.classes,
@@ -231,6 +232,12 @@ class Votes:
         return sampling.stratified_split(groups, self.item_ids, fraction, seed)
 
 
+def check_votes(value: Votes) -> Votes:
+    """Return votes, or say how to make some."""
+    check_kind("votes", value, Votes, "Build them with Votes.from_counts or read_votes")
+    return value
+
+
 def sort_classes(names: Sequence[str]) -> list[str]:
     """Sort class names by value if all are numbers, else by code point; never by appearance.
 
@@ -246,6 +253,7 @@ def sort_classes(names: Sequence[str]) -> list[str]:
 
 def check_class_names(classes: Sequence[str]) -> tuple[str, ...]:
     """Return class names as a tuple of text, at least one, none empty, none twice."""
+    check_kind("the class list", classes, (list, tuple, range, np.ndarray), "Pass a list of names")
     names = tuple(str(name) for name in classes)
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if not names or repeated or "" in names:
@@ -284,6 +292,7 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
 
 def check_item_ids(item_ids: Sequence[Any] | npt.NDArray[Any]) -> StrArray:
     """Return item ids as an array of text, none empty, none twice."""
+    check_kind("the item ids", item_ids, (list, tuple, range, np.ndarray), "Pass a list of names")
     ids = (
         item_ids.astype(np.str_)
         if isinstance(item_ids, np.ndarray)
