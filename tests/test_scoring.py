@@ -144,6 +144,11 @@ def test_a_chosen_item_column() -> None:
         read_predictions(table, numbered)
 
 
+def test_columns_that_are_no_class_are_not_normalised_away() -> None:
+    with pytest.raises(InputError, match="predictions need an item column and one for each class"):
+        read_predictions(TABLE.assign(loss=2.0), PEOPLE, normalize=True)
+
+
 def test_rounded_predictions_are_normalised_only_when_asked() -> None:
     rounded = TABLE.assign(dog=[0.9, 0.21, 0.5])
     with pytest.raises(InputError) as error:
@@ -193,6 +198,8 @@ def test_labels(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_labels(path, PEOPLE, PEOPLE), [0, 1, 1])
     np.testing.assert_array_equal(read_labels(path, PEOPLE, PEOPLE.take([2, 0])), [1, 0])
     np.testing.assert_array_equal(read_labels(np.array([0, 1, 1]), PEOPLE, PEOPLE.take([1])), [1])
+    path.write_text("thing,gold\nb,dog\na,dog\nc,cat\n", encoding="utf-8")
+    np.testing.assert_array_equal(read_labels(path, PEOPLE, PEOPLE, item="thing"), [0, 1, 1])
     for wrong in (np.array([0, 1]), np.array([0, 1, 2]), np.array([0.0, 1.0, 1.0])):
         with pytest.raises(InputError):
             read_labels(wrong, PEOPLE, PEOPLE)

@@ -154,3 +154,16 @@ def test_wrong_epochs(name: str) -> None:
     for epoch in (-1, 0.5, None):
         with pytest.raises(InputError, match="epoch must be a whole number of at least 0"):
             delivery.targets(epoch)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", BUILD)
+@pytest.mark.parametrize("source", [[[0.5, 0.5]], np.eye(2), None])
+def test_only_votes_are_delivered(name: str, source: object) -> None:
+    with pytest.raises(InputError, match=r"Build (them|votes) with"):
+        BUILD[name](source, 0, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [-5, True, 0.5, "a"])
+def test_seeds_of_the_control_are_checked_as_given(seed: object) -> None:
+    with pytest.raises(InputError, match=f"seed must be a whole number of at least 0, but {seed!r} came"):
+        BUILD["deterministic-control"](Votes.from_counts([[1, 2]]), seed, 1)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from oracles import people
 from strategies import votes
 from votewise import (
     InputError,
+    Targets,
     Votes,
     dawid_skene,
     dirichlet_smoothed,
@@ -153,3 +154,13 @@ def test_dawid_skene_needs_annotators() -> None:
         match="Dawid-Skene needs every single vote with its annotator, but these votes are known only in sum",
     ):
         dawid_skene(Votes.from_counts([[1, 2]]))
+
+
+def test_targets_are_distributions() -> None:
+    for probs in ([[3.0, -1.0]], [[0.5, 0.4]], [[0.5, 0.5], [1.0, 0.0]]):
+        with pytest.raises(InputError):
+            Targets(np.array(probs), np.array(["a"]), ("x", "y"), "by hand")
+
+
+def test_shares_that_differ_by_rounding_are_tied() -> None:
+    assert majority_labels(Votes.from_probabilities([[0.15 + 0.3, 0.45, 0.1]])).tolist() == [0]

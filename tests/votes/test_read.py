@@ -129,6 +129,80 @@ def test_an_index_written_along_is_no_class(tmp_path: Path) -> None:
     assert read_votes(tmp_path / "counts.csv").classes == ("cat", "dog")
 
 
+def test_an_index_is_never_the_item_of_single_votes(tmp_path: Path) -> None:
+    for header in (",thing,worker,label", "id,thing,worker,label"):
+        (tmp_path / "votes.csv").write_text(f"{header}\n0,s1,w1,x\n1,s1,w2,y\n2,s2,w1,x\n", encoding="utf-8")
+        with pytest.raises(InputError, match="item"):
+            read_votes(tmp_path / "votes.csv")
+        assert read_votes(tmp_path / "votes.csv", item="thing").item_ids.tolist() == ["s1", "s2"]
+    (tmp_path / "votes.csv").write_text(",tweet_id,worker,label\n0,s1,w1,x\n1,s1,w2,y\n2,s2,w1,x\n", encoding="utf-8")
+    assert read_votes(tmp_path / "votes.csv").item_ids.tolist() == ["s1", "s2"]
+    assert as_dict(read_votes(LONG.iloc[[5, 0, 1, 2, 3, 4]])) == {
+        "a": EXPECTED["a"],
+        "b": EXPECTED["b"],
+        "c": EXPECTED["c"],
+    }
+
+
+def test_filtered_frames_with_a_chosen_item() -> None:
+    counts = pd.DataFrame({"tweet": ["p", "q", "r", "s"], "cat": [1, 2, 3, 4], "dog": [1, 1, 1, 1]}).iloc[[0, 3, 1]]
+    assert as_dict(read_votes(counts, item="tweet")) == {
+        "p": {"cat": 1, "dog": 1},
+        "s": {"cat": 4, "dog": 1},
+        "q": {"cat": 2, "dog": 1},
+    }
+    wide = pd.DataFrame({"tweet": ["p", "q", "r"], "ann": ["x", "y", "x"], "bob": ["x", "x", "y"]}).iloc[[2, 0]]
+    votes = read_votes(wide, item="tweet", form="wide")
+    assert votes.ballots is not None
+    assert votes.ballots.annotator_ids.tolist() == ["ann", "bob"]
+    named = pd.DataFrame({"cat": [1, 2], "dog": [0, 1]}, index=pd.Index([11, 12], name="dossier"))
+    assert as_dict(read_votes(named)) == {"11": {"cat": 1, "dog": 0}, "12": {"cat": 2, "dog": 1}}
+
+
+def test_wide_tables_with_an_item_column_of_unknown_name() -> None:
+    raters = pd.DataFrame(
+        {"thing": ["t1", "t2", "t3"], "rater_1": [0, 1, 0], "rater_2": [1, 1, 0], "rater_3": [1, 0, 1]}
+    )
+    votes = read_votes(raters)
+    assert as_dict(votes)["t1"] == {"0": 1, "1": 2}
+    people = pd.DataFrame({"thing": ["t1", "t2"], "ann": ["p", "q"], "bob": ["q", "q"]})
+    assert as_dict(read_votes(people, form="wide")) == {"t1": {"p": 1, "q": 1}, "t2": {"p": 0, "q": 2}}
+
+
+def test_class_columns_named_with_a_letter_and_a_number() -> None:
+    assert read_votes(pd.DataFrame({"item": ["x", "y"], "A1": [0.3, 0.5], "A2": [0.7, 0.5]})).classes == ("A1", "A2")
+
+
+def test_boolean_columns_are_counts_of_one() -> None:
+    assert as_dict(read_votes(pl.DataFrame({"item": ["x"], "cat": [True], "dog": [False]}))) == {
+        "x": {"cat": 1, "dog": 0}
+    }
+
+
+def test_gaps_by_number_are_told() -> None:
+    wide = pd.DataFrame({"item": ["x", "y"], "rater_1": [-1, 0], "rater_2": [1, -1]})
+    assert "-1 taken as 'not asked' in 2 cells" in read_votes(wide).provenance
+
+
+def test_class_columns_are_trimmed_with_and_without_items(tmp_path: Path) -> None:
+    for header, row in (("cat, dog", "3,4"), ("item,cat, dog", "x,3,4")):
+        (tmp_path / "counts.csv").write_text(f"{header}\n{row}\n", encoding="utf-8")
+        assert read_votes(tmp_path / "counts.csv").classes == ("cat", "dog")
+    (tmp_path / "counts.csv").write_text("item,cat,dog,dog \nx,1,2,3\n", encoding="utf-8")
+    with pytest.raises(InputError, match="'dog' stands there twice"):
+        read_votes(tmp_path / "counts.csv")
+
+
+def test_a_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
+    (tmp_path / "counts.csv").write_text("item,cat,dog\na,1,\nb,2,3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"votes must be numbers, but column 'dog' has 1 other cells \(rows 1\)"):
+        read_votes(tmp_path / "counts.csv")
+
+
+def test_a_stream_of_batches_is_read_once() -> None:
+    assert as_dict(read_votes(pa.Table.from_pandas(LONG).to_reader())) == EXPECTED
+
+
 def test_odd_pandas_frames() -> None:
     counts = pd.DataFrame({"cat": [1, 2, 3], "dog": [2, 0, 1]}, index=[5, 9, 7])
     assert read_votes(counts).item_ids.tolist() == ["5", "9", "7"]

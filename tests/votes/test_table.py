@@ -112,9 +112,7 @@ def test_splits_of_different_seeds_differ() -> None:
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan")])
 def test_split_fractions(fraction: float) -> None:
-    with pytest.raises(
-        InputError, match=r"a number from 0 to 1|must leave at least one item"
-    ):
+    with pytest.raises(InputError, match=r"a number from 0 to 1|must leave at least one item"):
         PEOPLE.split(fraction, seed=0)
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray, check_matrix, check_simplex, first_few
 from votewise._errors import InputError
-from votewise.votes import Votes, column_names, number_table, open_source, read_votes
+from votewise.votes import Votes, check_votes, column_names, find_column, number_table, open_source, read_votes
 
 
 def read_predictions(
@@ -30,6 +30,7 @@ def read_predictions(
         The votes of the predicted items, over the classes of the predictions if those are more, and the
         predictions (N, K) in the same order.
     """
+    check_votes(votes)
     table = open_source(source)
     if isinstance(table, np.ndarray):
         return votes, _by_position(check_matrix("predictions", table), votes, normalize)
@@ -37,12 +38,13 @@ def read_predictions(
     numbers = number_table(table, item=item, what="predictions")
     unknown = [name for name in numbers.names if name not in votes.classes]
     lacking = [name for name in votes.classes if name not in numbers.names]
-    if lacking or (unknown and numbers.item_ids is None):
+    if lacking or (unknown and (numbers.item_ids is None or normalize)):
         raise InputError(
             f"predictions need an item column and one for each class ({', '.join(votes.classes)})",
             f"the columns are {first_few(numbers.names)}"
             + (f" and the item column {numbers.item!r}" if numbers.item else ""),
-            "Name the item column with item= (--item), and add a column (zeros) for a class the model does not know",
+            "Name the item column with item= (--item); add a column (zeros) for a class the model does not know; "
+            "remove other columns, or name new classes with classes= (--classes)",
         )
     if numbers.item_ids is None:
         columns = [numbers.names.index(name) for name in votes.classes]
@@ -54,13 +56,16 @@ def read_predictions(
     return joined, _on_simplex(numbers.values[order][:, columns], normalize, joined.item_ids)
 
 
-def read_labels(source: str | os.PathLike[str] | Any, votes: Votes, scored: Votes) -> IntArray:
+def read_labels(
+    source: str | os.PathLike[str] | Any, votes: Votes, scored: Votes, *, item: str | None = None
+) -> IntArray:
     """Read one hard label an item, lined up with the items that are scored.
 
     Args:
         source: a table with an item and a label column, or .npy (N,) of class numbers in the order of `votes`.
         votes: all items.
         scored: those of them that are scored, over all classes.
+        item: name of the item column, if it is not a known one.
 
     Returns:
         Class numbers, one for each item of `scored`.
@@ -82,7 +87,9 @@ def read_labels(source: str | os.PathLike[str] | Any, votes: Votes, scored: Vote
                 "Give class numbers",
             )
         return labels.astype(np.int64)
-    given = read_votes(source, form="long", classes=scored.classes)
+    names = column_names(table, "the table of labels")
+    item = item if item in names else None
+    given = read_votes(table, form="long", item=item, label=find_column("truth", names, None), classes=scored.classes)
     counts = given.require_counts("a table of labels")
     several = given.item_ids[counts.sum(axis=1) > 1]
     if len(several):

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from votewise._checks import first_few
 from votewise._errors import InputError
 
-# What pandas calls the column of an index that was written along.
-_UNNAMED = frozenset({"", "unnamed:_0"})
+# The column of an index without a name, as pandas calls it when it reads one, and (in canonical form) what it may be
+# called when pandas or Arrow wrote it.
+INDEX_COLUMN = "Unnamed: 0"
+_UNNAMED = frozenset({"", "unnamed:_0", "_index_level_0_"})
 
-# In each role the first group of names is unmistakable; the second is taken only where the first is absent.
-_ALIASES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+# In each role the first group of names is unmistakable; a later one is taken only where the earlier are absent.
+_ALIASES: dict[str, tuple[frozenset[str], ...]] = {
     "item": (
         frozenset(
             [
@@ -32,9 +34,15 @@ _ALIASES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
                 "unit_id",
                 "text_id",
                 "hit_id",
+                "tweet_id",
+                "comment_id",
+                "post_id",
+                "sentence_id",
             ]
         ),
-        frozenset(["id", "image", "filename", "file", "unit", "question", "example", "instance", "index"]) | _UNNAMED,
+        frozenset(["image", "filename", "file", "unit", "question", "example", "instance", "doc", "document"]),
+        frozenset(["id", "index"]),
+        _UNNAMED,
     ),
     "annotator": (
         frozenset(
@@ -62,12 +70,16 @@ _ALIASES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
     "label": (
         frozenset(["label", "vote", "rating", "answer", "response", "annotation", "choice", "chosen_label"]),
-        frozenset(["class", "category", "value", "score", "true_label", "gold_label", "gold"]),
+        frozenset(["class", "category", "value", "score"]),
     ),
+    "truth": (frozenset(["label", "true_label", "gold_label", "gold", "target"]),),
 }
 
+# Names that count rows as often as items.
+_ROW_COUNTERS = frozenset({"id", "index"}) | _UNNAMED
+
 _ANNOTATOR_COLUMN = re.compile(
-    r"(annotator|worker|rater|coder|judge|user|labell?er|expert|person|a|w|r)[_ -]?\d+", re.IGNORECASE
+    r"(annotator|worker|rater|coder|judge|user|labell?er|expert|person)[_ -]?\d+", re.IGNORECASE
 )
 
 
@@ -75,7 +87,7 @@ def find_column(role: str, names: Sequence[str], chosen: str | None) -> str | No
     """The column in a role: the one chosen, else the one with a known name, else None.
 
     Args:
-        role: "item", "annotator" or "label".
+        role: "item", "annotator", "label" or "truth".
         names: the table's columns.
         chosen: the caller's own choice, if any; it must exist.
     """
@@ -106,14 +118,24 @@ def has_known(role: str, names: Sequence[object]) -> bool:
     return any(_canonical(str(name)) in known for known in _ALIASES[role] for name in names)
 
 
+def may_count_rows(name: str) -> bool:
+    """Whether a column of this name is as often a counter of rows as an item."""
+    return _canonical(name) in _ROW_COUNTERS
+
+
 def looks_like_annotators(names: Sequence[str]) -> bool:
-    """Whether every column is named like one annotator of many ('annotator_3', 'rater 12', 'w7')."""
+    """Whether every column is named like one annotator of many ('annotator_3', 'rater 12', 'judge7')."""
     return all(_ANNOTATOR_COLUMN.fullmatch(name.strip()) for name in names)
 
 
 def without_unnamed_index(names: Sequence[str], item: str | None) -> list[str]:
-    """The columns without an index that was written along by accident, where another column is the item."""
+    """The columns without an index that came along by accident, where another column is the item."""
     return [name for name in names if item is None or name == item or _canonical(name) not in _UNNAMED]
+
+
+def without_any_index(names: Sequence[str]) -> list[str]:
+    """The columns without an index that came along: in a table of single votes it counts rows, never items."""
+    return [name for name in names if _canonical(name) not in _UNNAMED]
 
 
 def _canonical(name: str) -> str:

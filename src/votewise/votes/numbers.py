@@ -12,7 +12,7 @@ from votewise._checks import FloatArray, check_matrix, first_few
 from votewise._errors import InputError
 from votewise.votes.columns import find_column, without_unnamed_index
 from votewise.votes.sources import column_names, engine_errors
-from votewise.votes.table import check_item_ids
+from votewise.votes.table import check_class_names, check_item_ids
 from votewise.votes.tally import as_text
 
 if TYPE_CHECKING:
@@ -63,16 +63,22 @@ def number_table(table: pl.LazyFrame, *, item: str | None, what: str) -> NumberT
             f"a table of {what} needs a column for each class", f"its columns are {first_few(names)}", "Add them"
         )
     values = np.column_stack([_numbers(frame[name], what) for name in cells])
+    cells = list(check_class_names([name.strip() for name in cells]))
     if chosen is None:
         _refuse_unnamed_ids(values[:, 0], cells, what)
         return NumberTable(None, None, cells, check_matrix(f"the table of {what}", values))
     ids = check_item_ids(as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list())
-    return NumberTable(ids, chosen, [name.strip() for name in cells], check_matrix(f"the table of {what}", values, ids))
+    return NumberTable(ids, chosen, cells, check_matrix(f"the table of {what}", values, ids))
 
 
 def is_number_column(column: pl.Series) -> bool:
     """Whether a column holds numbers and nothing else."""
     return _to_float(column).null_count() == 0
+
+
+def is_mostly_numbers(column: pl.Series) -> bool:
+    """Whether a column is meant as numbers: at least half of its cells are."""
+    return 2 * _to_float(column).null_count() <= len(column)
 
 
 def _blank_rows(frame: pl.DataFrame) -> pl.Series:
@@ -102,7 +108,7 @@ def _to_float(column: pl.Series) -> pl.Series:
     """A column as float64, null where a cell is no number."""
     import polars as pl
 
-    if column.dtype.is_numeric():
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.cast(pl.Float64)
     if column.dtype != pl.String:
         return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,14 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, check_choice, check_matrix, first_few
 from votewise._errors import InputError
-from votewise.votes.columns import find_column, looks_like_annotators, without_unnamed_index
-from votewise.votes.numbers import is_number_column, number_table
+from votewise.votes.columns import (
+    find_column,
+    looks_like_annotators,
+    may_count_rows,
+    without_any_index,
+    without_unnamed_index,
+)
+from votewise.votes.numbers import is_mostly_numbers, is_number_column, number_table
 from votewise.votes.sources import column_names, engine_errors, open_source
 from votewise.votes.table import Votes, check_class_names, check_item_ids, row_numbers, sort_classes
 from votewise.votes.tally import MISSING_WORDS, Rules, as_text, plain_numbers, tally
@@ -85,7 +92,7 @@ def read_votes(
     names = column_names(table, "the table")
     form = form or _detect_form(table, names, columns)
     if form == "long":
-        return _read_long(source, names, columns, rules)
+        return _read_long(source if isinstance(source, (str, os.PathLike)) else table, names, columns, rules)
     if form == "wide":
         return _read_wide(table, names, columns, rules)
     return _read_numbers(table, form, columns, rules)
@@ -93,24 +100,18 @@ def read_votes(
 
 def _detect_form(table: pl.LazyFrame, names: list[str], columns: _Columns) -> str:
     """Name the form of a table by its columns and cells, or ask the caller to."""
-    item = find_column("item", names, columns.item)
     label = find_column("label", names, columns.label)
-    if label is not None and item is not None:
-        return "long"
     if label is not None or find_column("annotator", names, columns.annotator) is not None:
-        lacking = "item" if item is None else "label"
-        raise InputError(
-            "a long table needs an item and a label column",
-            f"no {lacking} column is known among {first_few(names)}",
-            f"Name it with {lacking}= (--{lacking})",
-        )
+        return "long"
+    item = find_column("item", names, columns.item)
     cells = [name for name in without_unnamed_index(names, item) if name != item]
-    if cells and looks_like_annotators(cells):
+    if cells and looks_like_annotators(cells if item is not None or len(cells) == 1 else cells[1:]):
         return "wide"
     with engine_errors("the table"):
         frame = table.select(cells).collect()
     texts = [name for name in cells if not is_number_column(frame[name])]
-    if len(cells) > len(texts) and (not texts or texts == names[:1]):
+    meant = [name for name in cells if is_mostly_numbers(frame[name])]
+    if meant and (meant == cells or meant == cells[1:]):
         numbers = number_table(table, item=columns.item, what="votes").values
         return "counts" if (numbers == np.floor(numbers)).all() else "probabilities"
     if len(texts) > 1 and texts == cells and _share_words(frame):
@@ -126,7 +127,11 @@ def _detect_form(table: pl.LazyFrame, names: list[str], columns: _Columns) -> st
 def _read_long(source: Any, names: list[str], columns: _Columns, rules: Rules) -> Votes:
     import polars as pl
 
-    roles = {role: find_column(role, names, getattr(columns, role)) for role in ("item", "annotator", "label")}
+    roles = {
+        "item": find_column("item", without_any_index(names) if columns.item is None else names, columns.item),
+        "annotator": find_column("annotator", names, columns.annotator),
+        "label": find_column("label", names, columns.label),
+    }
     for role in ("item", "label"):
         if roles[role] is None:
             raise InputError(
@@ -146,31 +151,56 @@ def _read_long(source: Any, names: list[str], columns: _Columns, rules: Rules) -
             frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     owners = frame["annotator"] if "annotator" in named else None
     where = ", ".join(f"{role}s in {name!r}" for role, name in named.items())
-    return tally(frame["item"], owners, frame["label"], rules, f"long table, {where}")
+    votes = tally(frame["item"], owners, frame["label"], rules, f"long table, {where}")
+    if (
+        columns.item is None
+        and owners is not None
+        and votes.n_items == len(frame) > 1
+        and may_count_rows(named["item"])
+    ):
+        raise InputError(
+            "the item column must name items",
+            f"{named['item']!r} differs in every row, as a counter of rows does",
+            "Say which column is the item with item= (--item)",
+        )
+    return votes
 
 
 def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: Rules) -> Votes:
     import polars as pl
 
-    item = find_column("item", names, columns.item)
+    with engine_errors("the table"):
+        frame = table.collect()
+        item = find_column("item", names, columns.item) or _first_column_of_ids(frame)
     annotators = [name for name in without_unnamed_index(names, item) if name != item]
     if not annotators:
         raise InputError(
             "a wide table needs a column for each annotator", f"its columns are {first_few(names)}", "Add them"
         )
     with engine_errors("the table"):
-        frame = table.collect()
         if item is None:
             ids = row_numbers(frame.height)
         else:
             ids = check_item_ids(as_text(frame[item], "item").fill_null("").str.strip_chars().to_list())
         labels = pl.concat([as_text(frame[name], "label").rename("label") for name in annotators])
     # Gaps are no fault in a wide table: nobody asks everybody everything.
-    rules = replace(rules, missing="drop", gaps=_gap_words(labels, rules.classes))
+    gaps = _gap_words(labels, rules.classes)
     owners = pl.Series(np.repeat(np.array(annotators), frame.height))
     items = pl.Series(np.tile(ids, len(annotators)))
     where = "row numbers" if item is None else f"items in {item!r}"
-    return tally(items, owners, labels, rules, f"wide table, {where}, {len(annotators)} annotator columns")
+    marked = int(labels.is_in(list(gaps)).sum())
+    told = f", -1 taken as 'not asked' in {marked:,} cells (name it in classes if it is one)" if marked else ""
+    provenance = f"wide table, {where}, {len(annotators)} annotator columns{told}"
+    return tally(items, owners, labels, replace(rules, missing="drop", gaps=gaps), provenance)
+
+
+def _first_column_of_ids(frame: pl.DataFrame) -> str | None:
+    """The first column of a wide table, if it is surely the items': another text in each row, none of them a label."""
+    if frame.width < 3 or frame.height < 2:
+        return None
+    first, *others = (as_text(column, "label").drop_nulls().unique().to_list() for column in frame)
+    shared = set(first) & {word for words in others for word in words}
+    return frame.columns[0] if len(first) == frame.height and not shared else None
 
 
 def _read_numbers(table: pl.LazyFrame, form: str, columns: _Columns, rules: Rules) -> Votes:

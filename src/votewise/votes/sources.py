@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from votewise._checks import first_few
 from votewise._errors import InputError, VotewiseError
-from votewise.votes.columns import has_known
+from votewise.votes.columns import INDEX_COLUMN, has_known
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,7 +118,8 @@ def _open_parquet(path: Path, columns: Sequence[str] | None, few: Sequence[str])
 
     if columns is None:
         return pl.scan_pyarrow_dataset(dataset.dataset(path, format="parquet"))
-    with parquet.ParquetFile(path, read_dictionary=list(few)) as file:
+    texts = {field.name for field in parquet.read_schema(path) if str(field.type) in ("string", "large_string")}
+    with parquet.ParquetFile(path, read_dictionary=[name for name in few if name in texts]) as file:
         # Group by group, Arrow's buffers are used again instead of holding the table a second time.
         groups = [
             pl.DataFrame(file.read_row_group(group, columns=list(columns))) for group in range(file.num_row_groups)
@@ -164,11 +165,15 @@ def _from_pandas(frame: Any) -> pl.LazyFrame:
 
     try:
         index = frame.index
-        names = [name for name in index.names if name is not None]
-        if names and not set(names) & set(frame.columns):
+        named = [name for name in index.names if name is not None]
+        if index.nlevels == 1 and type(index).__name__ != "RangeIndex":
+            known = named and any(has_known(role, named) for role in ("item", "annotator", "label"))
+            nameless = INDEX_COLUMN if not named else "item"  # a name we do not know, of an index: surely the items'
+            taken = has_known("item", frame.columns)
+            name = named[0] if known or (named and taken) else nameless
+            frame = frame.reset_index(names=name) if name not in frame.columns else frame
+        elif named and not set(named) & set(frame.columns):
             frame = frame.reset_index()
-        elif not names and type(index).__name__ != "RangeIndex" and not has_known("item", frame.columns):
-            frame = frame.reset_index(names="item")
         return pl.from_pandas(frame.rename(columns=str)).lazy()
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(

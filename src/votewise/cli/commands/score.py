@@ -58,7 +58,11 @@ def score(
     joined, probs = read_predictions(predictions, votes, item=item, normalize=normalize)
     if joined.n_items < votes.n_items:
         options.note(f"{votes.n_items - joined.n_items:,} items have votes but no prediction and are left out.", quiet)
-    truth = None if labels is None else read_labels(labels, votes, joined)
+    if joined.n_classes > votes.n_classes:
+        options.note(
+            f"the predictions know classes nobody voted for: {', '.join(joined.classes[votes.n_classes :])}.", quiet
+        )
+    truth = None if labels is None else read_labels(labels, votes, joined, item=item)
     scores = score_predictions(joined.probs, probs, truth, bins=bins, seed=seed)
     if math.isinf(scores.metrics["soft_nll"].value):  # said even when quiet: JSON has no infinity, so null needs a word
         options.note("soft_nll and kl are infinite: some predictions rule out a class that people chose.", quiet=False)
