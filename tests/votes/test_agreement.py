@@ -13,7 +13,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
 from oracles import people
 from strategies import votes
-from votewise import InputError, Votes
+from votewise import InputError, Votes, metrics
 from votewise.votes import entropy_per_item, entropy_reliability, fleiss_kappa, krippendorff_alpha, tied, unanimous
 
 
@@ -94,3 +94,15 @@ def test_probabilities_have_no_agreement() -> None:
             measure(shares)
     with pytest.raises(InputError, match="level must be one of nominal, ordinal, but 'ratio' came"):
         krippendorff_alpha(Votes.from_counts([[1, 1]]), level="ratio")
+
+
+@pytest.mark.parametrize(("m", "least", "most"), [(5, 0.0, 0.1), (30, -0.03, 0.03)])
+def test_the_ceiling_is_near_what_the_truth_itself_reaches(m: int, least: float, most: float) -> None:
+    """Nobody can do better than the distribution the votes were drawn from; few votes make the ceiling too low."""
+    rng = np.random.default_rng(0)
+    truth = rng.dirichlet(np.full(3, 0.6), size=6000)
+    drawn = Votes.from_counts(np.array([rng.multinomial(m, p) for p in truth]))
+    found = entropy_reliability(drawn)
+    assert found is not None
+    reached = metrics.entropy_correlation(drawn.probs, truth)
+    assert least < reached - found.ceiling < most
