@@ -70,5 +70,7 @@ def _print(votes: Votes, seen: Overview) -> None:
         screen.print(f"and {len(seen.classes) - _MOST_CLASSES_SHOWN} more")
 
     screen.print(f"\n[bold]Start with: {seen.advice.method}[/bold]")
+    reasons = Table.grid(padding=(0, 1))  # a grid, so that long reasons wrap under themselves
     for reason in seen.advice.reasons:
-        screen.print(f"  - {reason}")
+        reasons.add_row(" -", reason)
+    screen.print(reasons)
