@@ -169,6 +169,17 @@ def test_wide_tables_with_an_item_column_of_unknown_name() -> None:
     assert as_dict(read_votes(people, form="wide")) == {"t1": {"p": 1, "q": 1}, "t2": {"p": 0, "q": 2}}
 
 
+def test_annotators_who_disagree_are_no_items() -> None:
+    for frame in (
+        np.array([[0, 1, 1], [2, 1, 1]]),
+        pd.DataFrame({"rater_1": ["p", "q"], "rater_2": ["x", "x"], "rater_3": ["x", "x"]}),
+    ):
+        votes = read_votes(frame, form="wide")
+        assert votes.ballots is not None
+        assert len(votes.ballots.annotator_ids) == 3
+        assert votes.counts.sum() == 6
+
+
 def test_class_columns_named_with_a_letter_and_a_number() -> None:
     assert read_votes(pd.DataFrame({"item": ["x", "y"], "A1": [0.3, 0.5], "A2": [0.7, 0.5]})).classes == ("A1", "A2")
 
@@ -431,16 +442,15 @@ def test_wrong_options_name_the_nearest() -> None:
 
 # Blanks around names are trimmed and NULs refused, so they are not drawn here.
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Z")), min_size=1, max_size=8)
-
-
-@given(
-    st.lists(
-        st.tuples(NAMES, st.integers(0, 9), st.sampled_from(["cat", "dog", "cow"])),
-        min_size=1,
-        max_size=40,
-        unique_by=lambda row: row[:2],
-    )
+ROWS = st.lists(
+    st.tuples(NAMES, st.integers(0, 9), st.sampled_from(["cat", "dog", "cow"])),
+    min_size=1,
+    max_size=40,
+    unique_by=lambda row: row[:2],
 )
+
+
+@given(ROWS)
 def test_a_long_table_is_a_tally(rows: list[tuple[str, int, str]]) -> None:
     frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
     tally: dict[str, dict[str, int]] = {}
@@ -456,14 +466,7 @@ def test_a_long_table_is_a_tally(rows: list[tuple[str, int, str]]) -> None:
     np.testing.assert_array_equal(rebuilt, votes.counts)
 
 
-@given(
-    st.lists(
-        st.tuples(NAMES, st.integers(0, 9), st.sampled_from(["cat", "dog", "cow"])),
-        min_size=1,
-        max_size=30,
-        unique_by=lambda row: row[:2],
-    )
-)
+@given(ROWS)
 def test_all_forms_of_the_same_votes_agree(rows: list[tuple[str, int, str]]) -> None:
     long = read_votes(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))
     table = as_dict(long)

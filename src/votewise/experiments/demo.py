@@ -18,7 +18,6 @@ from votewise import metrics
 from votewise._checks import FloatArray, IntArray
 from votewise.datasets import load_vader
 from votewise.experiments.catalog import find_method
-from votewise.votes import Votes
 
 DEMO_METHODS = ("soft", "multipass", "sls", "majority")
 
@@ -65,7 +64,7 @@ def run_demo(
         on_done: called with each outcome as it arrives.
     """
     runs = [DemoRun(votes, method, seed) for seed in range(seeds) for votes in DEMO_VOTES for method in DEMO_METHODS]
-    workers = min(jobs or len(os.sched_getaffinity(0)), len(runs))
+    workers = min(jobs or _cores(), len(runs))
     # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
@@ -115,11 +114,6 @@ def train_demo_run(run: DemoRun, *, epochs: int = 20, dropout: float = 0.2) -> D
     return DemoOutcome(run, held_out, predict_probs(model, grams[held_out]), np.array(curve))
 
 
-def demo_votes() -> Votes:
-    """The votes of the demo."""
-    return load_vader()
-
-
 @cache
 def _demo_data():  # type: ignore[no-untyped-def]
     """Votes and hashed texts, once a process."""
@@ -127,8 +121,13 @@ def _demo_data():  # type: ignore[no-untyped-def]
 
     from votewise.models import hash_ngrams
 
-    votes = demo_votes()
+    votes = load_vader()
     return votes, torch.from_numpy(hash_ngrams(votes.item_ids.tolist()))
+
+
+def _cores() -> int:
+    """The cores this process may use, where the platform tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -155,7 +155,7 @@ def brier_parts(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 1
     """
     p, q = check_pair(reference, probs)
     group = alike_predictions(q, bins)
-    weight, mean_p, mean_q = group_means(p, q, group)
+    weight, mean_p, mean_q = _group_means(p, q, group)
     overall = p.mean(axis=0)
     return BrierParts(
         float((weight * ((mean_q - mean_p) ** 2).sum(axis=1)).sum()),
@@ -166,7 +166,7 @@ def brier_parts(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 1
     )
 
 
-def group_means(p: FloatArray, q: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _group_means(p: FloatArray, q: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Share of items in each group, (G,), and the groups' means of p and q, (G, K) each."""
     size = np.bincount(group).astype(np.float64)
     means = [
@@ -237,7 +237,7 @@ def absolute_mean(density: FloatArray) -> npt.NDArray[np.float64] | float:
     return np.asarray(np.abs(density).mean(axis=-1))
 
 
-def grid_cells(confidence: FloatArray) -> tuple[IntArray, FloatArray]:
+def _grid_cells(confidence: FloatArray) -> tuple[IntArray, FloatArray]:
     """Each item's lower grid cell, (N,), and the share of it that belongs to the next, (N,)."""
     place = np.clip(confidence * _GRID - 0.5, 0, _GRID - 1)
     lower = np.minimum(place.astype(np.int64), _GRID - 2)
@@ -246,7 +246,7 @@ def grid_cells(confidence: FloatArray) -> tuple[IntArray, FloatArray]:
 
 def _spread_on_grid(confidence: FloatArray, weights: FloatArray) -> FloatArray:
     """Density of weights on the grid, each shared linearly by the two nearest cells; integrates to the mean weight."""
-    lower, share = grid_cells(confidence)
+    lower, share = _grid_cells(confidence)
     density = np.bincount(lower, weights * (1 - share), _GRID) + np.bincount(lower + 1, weights * share, _GRID)
     return np.asarray(density * _GRID / len(confidence))
 

@@ -23,7 +23,7 @@ def read_predictions(
             order (without an item column: the items of `votes` in their order); or .npy or array (N, K) with the
             items and classes of `votes` in their order.
         votes: what people said. Items without a prediction are left out of the result.
-        item: name of the item column, if it is not a known one.
+        item: name of the item column, if it is not a known one; passed over where the table has none of that name.
         normalize: divide each row by its sum; without it a row that does not sum to one is an error.
 
     Returns:

@@ -92,13 +92,12 @@ def _numbers(column: pl.Series, what: str) -> FloatArray:
     numbers = _to_float(column)
     if numbers.null_count():
         rows = numbers.is_null().arg_true()
-        votes = what in ("counts", "probabilities")
         raise InputError(
             f"{what} must be numbers",
             f"column {column.name!r} has {len(rows):,} other cells "
             f"(rows {first_few((rows.head(5) + 1).to_list(), len(rows))})",
             "Fill them in (0 where nobody voted), or say form='wide' (--form wide) if the columns are annotators"
-            if votes
+            if what != "predictions"
             else "Fill them in or remove the column; name the item column with item= (--item)",
         )
     return numbers.to_numpy()

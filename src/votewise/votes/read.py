@@ -195,12 +195,17 @@ def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: 
 
 
 def _first_column_of_ids(frame: pl.DataFrame) -> str | None:
-    """The first column of a wide table, if it is surely the items': another text in each row, none of them a label."""
-    if frame.width < 3 or frame.height < 2:
+    """The first column of a wide table, if it is surely the items': another text in each row, none of them a label.
+
+    Annotators may be few and disagree, so a column of numbers counts only where the others are named like annotators.
+    """
+    name, *rest = frame.columns
+    may_be_label = is_number_column(frame[name]) and not looks_like_annotators(rest)
+    if frame.width < 3 or frame.height < 2 or name.isdigit() or looks_like_annotators([name]) or may_be_label:
         return None
     first, *others = (as_text(column, "label").drop_nulls().unique().to_list() for column in frame)
     shared = set(first) & {word for words in others for word in words}
-    return frame.columns[0] if len(first) == frame.height and not shared else None
+    return name if len(first) == frame.height and not shared else None
 
 
 def _read_numbers(table: pl.LazyFrame, form: str, columns: _Columns, rules: Rules) -> Votes:

@@ -28,12 +28,13 @@ def demo(
     """Compare deliveries on real votes, in a minute."""
     _require_torch()
     from votewise._files import whole_file
-    from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, demo_votes, run_demo
+    from votewise.datasets import load_vader
+    from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, run_demo
     from votewise.experiments.summarise import summarise_demo
     from votewise.report import render
 
     with whole_file(output) as partial:  # opened first: a path that cannot be written should fail before the work
-        votes = demo_votes()
+        votes = load_vader()
         with options.progress(quiet or as_json) as display:
             task = display.add_task("training", total=seeds * len(DEMO_METHODS) * len(DEMO_VOTES))
             outcomes = run_demo(seeds, jobs=jobs, on_done=lambda _: display.advance(task))
