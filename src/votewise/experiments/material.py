@@ -1,0 +1,50 @@
+"""What experiments are made on: inputs and votes of the same items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import IntArray, frozen
+from votewise._errors import InputError
+from votewise.votes import Votes
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Inputs and votes, row for row the same items.
+
+    Attributes:
+        name: of the data, as people call it.
+        kind: of the inputs: "images", "features" or "text".
+        checksum: of inputs and votes; another one is other data.
+        inputs: (N, ...): images (N, H, W, C) uint8, features (N, D) float32, hashed n-grams (N, L) int64.
+        votes: what people said.
+        labels: (N,) true class numbers, where they are known.
+        notes: what a reader should know about how the data came together.
+    """
+
+    name: str
+    kind: str
+    checksum: str
+    inputs: npt.NDArray[Any]
+    votes: Votes
+    labels: IntArray | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only; refuse those of other items."""
+        for part in ("inputs", "labels"):
+            values = getattr(self, part)
+            if values is None:
+                continue
+            if len(values) != self.votes.n_items:
+                raise InputError(
+                    f"{part} must have a row for each of {self.votes.n_items:,} items",
+                    f"{len(values):,} came",
+                    "Line them up with the votes",
+                )
+            object.__setattr__(self, part, frozen(np.asarray(values)))
