@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from votewise._errors import MissingExtraError, VotewiseError
-from votewise.cli.commands import datasets, deliver, demo, inspect, score
+from votewise.cli.commands import datasets, deliver, demo, inspect, runs, score
 
 
 class Exit(IntEnum):
@@ -34,6 +34,7 @@ program.command("demo")(demo.demo)
 program.command("inspect")(inspect.inspect)
 program.command("deliver")(deliver.deliver)
 program.command("score")(score.score)
+program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 
 

@@ -1,0 +1,231 @@
+"""One record as a folder: record.json, arrays.npz and attached files, every byte under a checksum.
+
+record.json is `{"checksum": ..., "record": ...}`: the SHA-256 of the bytes of the record, and the record, which has the
+sizes and SHA-256 of the other files. This envelope stays the same in all versions of the schema.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from votewise._checks import FloatArray, first_few
+from votewise._errors import InputError
+from votewise.records._arrays import decode_arrays, encode_arrays
+from votewise.records.record import Array, RunRecord, RunSummary, compact_json
+
+SCHEMA = 1
+
+_RECORD = "record.json"
+_ARRAYS = "arrays.npz"
+_HEAD = b'{"checksum": "%s",\n"record": '
+_TAIL = b"}\n"
+_HEAD_LENGTH = len(_HEAD % (b"0" * 64))
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+FileWriter = Callable[[Path], None]
+
+
+class DamagedRecordError(InputError):
+    """A record on disk is not what was written."""
+
+    def __init__(self, folder: Path, came: str) -> None:
+        """Name the folder and what is wrong with it."""
+        super().__init__(
+            f"the record in {str(folder)!r} must be whole",
+            came,
+            "Delete the folder and run again; it will be repeated",
+        )
+
+
+@dataclass(frozen=True)
+class FileMark:
+    """By what a file is known again."""
+
+    size: int
+    sha256: str
+
+
+def check_file_names(names: Mapping[str, FileWriter]) -> None:
+    """Refuse names of attached files that are no plain file names, or are taken."""
+    bad = [name for name in names if not _is_file_name(name)]
+    if bad:
+        raise InputError(
+            "names of attached files must be letters, digits, '.', '_' and '-', at most 100, "
+            f"start with a letter or digit and be neither {_RECORD} nor {_ARRAYS}",
+            f"{first_few(bad)} came",
+            "Rename them",
+        )
+
+
+def write_folder(folder: Path, record: RunRecord, files: Mapping[str, FileWriter]) -> None:
+    """Write a record into an empty folder; what is there when this returns survives a loss of power."""
+    (folder / _ARRAYS).write_bytes(encode_arrays(record.arrays))
+    for name, write in files.items():
+        write(folder / name)
+    marks = {name: _sync_and_mark(folder / name) for name in (_ARRAYS, *files)}
+    (folder / _RECORD).write_bytes(_sealed(compact_json(_as_json(record, marks))))
+    _sync_and_mark(folder / _RECORD)
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
+    """What record.json says, and the marks of the other files; of those only the sizes are checked here."""
+    content = _unsealed(folder, _read_bytes(folder / _RECORD))
+    with _damage(folder, f"{_RECORD} does not hold a record"):
+        fields = json.loads(content)
+        schema = int(fields["schema"])
+    if schema > SCHEMA:
+        raise InputError(
+            f"the record in {str(folder)!r} must be of schema version {SCHEMA} or older",
+            f"it is of version {schema}",
+            "Read it with a newer votewise",
+        )
+    with _damage(folder, f"{_RECORD} does not hold a record"):
+        summary, marks = _summary(fields), _marks(fields)
+    for name, mark in marks.items():
+        _check_size(folder / name, mark)
+    return summary, marks
+
+
+def read_arrays(folder: Path, marks: Mapping[str, FileMark]) -> dict[str, Array]:
+    """The arrays of a record, every byte of them checked."""
+    packed = _read_bytes(folder / _ARRAYS)
+    if _mark(packed) != marks[_ARRAYS]:
+        raise DamagedRecordError(folder, f"the bytes of {_ARRAYS} have changed")
+    with _damage(folder, f"{_ARRAYS} does not hold plain arrays"):
+        return decode_arrays(packed)
+
+
+def checked_file(folder: Path, name: str, marks: Mapping[str, FileMark]) -> Path:
+    """The path of an attached file, every byte of it checked."""
+    attached = sorted(marks.keys() - {_ARRAYS})
+    if name not in attached:
+        raise InputError(
+            f"the record in {str(folder)!r} must have a file {name!r}",
+            f"it has {first_few(attached)}" if attached else "no file is attached to it",
+            "Check the name",
+        )
+    with _missing_told(folder / name), (folder / name).open("rb") as file:
+        if file_digest(file, "sha256").hexdigest() != marks[name].sha256:
+            raise DamagedRecordError(folder, f"the bytes of {name} have changed")
+    return folder / name
+
+
+def _is_file_name(name: object) -> bool:
+    return isinstance(name, str) and bool(_FILE_NAME.fullmatch(name)) and name.lower() not in (_RECORD, _ARRAYS)
+
+
+def _sync_and_mark(path: Path) -> FileMark:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+        return FileMark(os.fstat(file.fileno()).st_size, file_digest(file, "sha256").hexdigest())
+
+
+def _mark(content: bytes) -> FileMark:
+    return FileMark(len(content), sha256(content).hexdigest())
+
+
+def _sealed(content: bytes) -> bytes:
+    return _HEAD % sha256(content).hexdigest().encode() + content + _TAIL
+
+
+def _unsealed(folder: Path, envelope: bytes) -> bytes:
+    content = envelope[_HEAD_LENGTH : -len(_TAIL)]
+    if _sealed(content) != envelope:
+        raise DamagedRecordError(folder, f"the bytes of {_RECORD} have changed")
+    return content
+
+
+def _as_json(summary: RunSummary, marks: Mapping[str, FileMark]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "config": summary.config,
+        "status": summary.status,
+        "failure": summary.failure,
+        "curves": {name: [_float_as_json(value) for value in curve.tolist()] for name, curve in summary.curves.items()},
+        "numbers": {name: _float_as_json(value) for name, value in summary.numbers.items()},
+        "environment": summary.environment,
+        "timing": {name: _float_as_json(value) for name, value in summary.timing.items()},
+        "files": {name: [mark.size, mark.sha256] for name, mark in marks.items()},
+    }
+
+
+def _summary(fields: dict[str, Any]) -> RunSummary:
+    return RunSummary(
+        config=fields["config"],
+        status=fields["status"],
+        failure=fields["failure"],
+        curves={name: _floats(values) for name, values in fields["curves"].items()},
+        numbers={name: float(value) for name, value in fields["numbers"].items()},
+        environment=fields["environment"],
+        timing={name: float(value) for name, value in fields["timing"].items()},
+    )
+
+
+def _marks(fields: dict[str, Any]) -> dict[str, FileMark]:
+    marks = {name: FileMark(*mark) for name, mark in fields["files"].items()}
+    if _ARRAYS not in marks or not all(_is_file_name(name) for name in marks.keys() - {_ARRAYS}):
+        raise ValueError("its files have other names than are ever written")
+    return marks
+
+
+def _float_as_json(value: float) -> float | str:
+    """JSON has no NaN and no infinity; as text, `float` reads them back."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _floats(values: list[float | str]) -> FloatArray:
+    return np.array([float(value) for value in values], dtype=np.float64)
+
+
+def _check_size(path: Path, mark: FileMark) -> None:
+    with _missing_told(path):
+        if not path.is_file():
+            raise FileNotFoundError
+        size = path.stat().st_size
+    if size != mark.size:
+        raise DamagedRecordError(path.parent, f"{path.name} has {size:,} bytes instead of {mark.size:,}")
+
+
+def _read_bytes(path: Path) -> bytes:
+    with _missing_told(path):
+        return path.read_bytes()
+
+
+@contextmanager
+def _missing_told(path: Path) -> Iterator[None]:
+    """A file that is not there is damage; any other refusal of the system is not, and passes."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise DamagedRecordError(path.parent, f"{path.name} is missing") from None
+
+
+@contextmanager
+def _damage(folder: Path, what: str) -> Iterator[None]:
+    """Whatever a parser makes of bytes in memory that bear a right checksum yet were not written by votewise."""
+    try:
+        yield
+    except Exception as error:
+        raise DamagedRecordError(folder, what) from error

@@ -1,0 +1,254 @@
+"""What one training run leaves behind, and how two of them are told apart."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import FloatArray, check_choice, check_kind, frozen
+from votewise._errors import InputError
+
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+Array: TypeAlias = npt.NDArray[Any]
+
+STATUSES = ("done", "failed")
+
+_LONGEST_NAME = 200
+
+
+def run_id(config: dict[str, JSON]) -> str:
+    """The name of a run: 32 hexadecimal digits, the first half of the SHA-256 of its config as canonical JSON.
+
+    The order of keys does not matter; any changed value changes the id, also 1 to 1.0 or to true.
+
+    >>> run_id({"method": "sls", "seed": 3}) == run_id({"seed": 3, "method": "sls"})
+    True
+    """
+    return sha256(canonical_json(config)).hexdigest()[:32]
+
+
+def canonical_json(config: dict[str, JSON]) -> bytes:
+    """A config as the one JSON text it has: sorted keys, no spaces, floats by their repr, UTF-8.
+
+    Only what JSON gives back unchanged is taken: no tuples, NumPy numbers, NaN or keys other than text.
+    """
+    check_kind("config", config, dict, "Pass a dict of plain JSON values")
+    try:
+        _check_plain("config", config)
+        return compact_json(config)
+    except RecursionError:
+        raise InputError(
+            "config must be plain JSON", "it is nested too deeply or holds itself", "Make it flatter"
+        ) from None
+
+
+def compact_json(value: Any) -> bytes:
+    """Plain values as JSON with sorted keys, without spaces, in UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunSummary:
+    """A run without its arrays: what a list of runs needs.
+
+    Attributes:
+        config: everything that names the run, in plain JSON: method, seed, checksum of the data, recipe.
+        status: "done" or "failed".
+        failure: why it failed; None if it is done.
+        curves: values after each epoch, each (epochs,) float64; NaN and infinity are values like others.
+        numbers: single results, such as "best_epoch" and "soft_nll_best".
+        environment: versions, device, platform. It may differ between two equal runs, as may `timing`.
+        timing: "seconds" and the like.
+    """
+
+    config: dict[str, JSON]
+    status: str
+    failure: str | None = None
+    curves: dict[str, FloatArray] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    timing: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check every part and keep a copy of it, so that later changes of the caller's do not reach the record."""
+        self._keep("config", json.loads(canonical_json(self.config)))
+        check_choice("status", self.status, STATUSES)
+        _check_failure(self.status, self.failure)
+        for name, check in (("curves", _curve), ("numbers", _number), ("environment", _text), ("timing", _number)):
+            given = getattr(self, name)
+            check_kind(name, given, Mapping, "Pass a dict")
+            self._keep(name, {_text(f"a key of {name}", key): check(f"{name} {key!r}", given[key]) for key in given})
+
+    @property
+    def run_id(self) -> str:
+        """The id of the config."""
+        return run_id(self.config)
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs the curves cover."""
+        return max((len(curve) for curve in self.curves.values()), default=0)
+
+    def _keep(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunRecord(RunSummary):
+    """All that a run leaves behind.
+
+    Attributes:
+        arrays: predictions and the like by name, such as "eval_rows" (N,) int64 and "best_logits" (N, K) float32; of
+            booleans, whole numbers, floats or text.
+    """
+
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check and copy the arrays, too."""
+        super().__post_init__()
+        check_kind("arrays", self.arrays, Mapping, "Pass a dict")
+        self._keep("arrays", {_array_name(name): _array(name, array) for name, array in self.arrays.items()})
+
+
+def same_result(first: RunRecord, second: RunRecord) -> bool:
+    """Whether two records agree in everything but environment and timing."""
+    return not differences(first, second)
+
+
+def differences(first: RunRecord, second: RunRecord) -> list[str]:
+    """The parts in which two records differ, environment and timing aside, such as "arrays.best_logits".
+
+    Numbers are compared bit by bit, types and shapes included; NaN equals NaN.
+    """
+    one, other = _parts(first), _parts(second)
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+def is_storable(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays of a type can be kept: their bytes are all there is to them, and the same on every machine."""
+    return dtype.kind in "biuU" or (dtype.kind == "f" and dtype.itemsize <= 8)
+
+
+def _parts(record: RunRecord) -> dict[str, object]:
+    return {
+        "config": canonical_json(record.config),
+        "status": record.status,
+        "failure": record.failure,
+        **{f"numbers.{name}": _bits(np.float64(value)) for name, value in record.numbers.items()},
+        **{f"curves.{name}": _bits(curve) for name, curve in record.curves.items()},
+        **{f"arrays.{name}": _bits(array) for name, array in record.arrays.items()},
+    }
+
+
+def _bits(array: Array | np.float64) -> tuple[str, tuple[int, ...], bytes]:
+    """Type, shape and bytes, every NaN (there are many) written alike."""
+    if array.dtype.kind == "f":
+        return array.dtype.str, array.shape, np.where(np.isnan(array), array.dtype.type(np.nan), array).tobytes()
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def _check_plain(where: str, value: object) -> None:
+    """Refuse what JSON would change, or not take at all."""
+    if type(value) is dict:
+        for key, inner in value.items():
+            _check_plain(f"{where}[{key!r}]", inner)
+            _text(f"a key of {where}", key)
+    elif type(value) is list:
+        for place, inner in enumerate(value):
+            _check_plain(f"{where}[{place}]", inner)
+    elif type(value) is str:
+        _text(where, value)
+    elif type(value) not in (int, float, bool, type(None)):
+        raise _not_plain(where, f"it is of type {type(value).__name__}")
+    elif type(value) is int and abs(value) >= 10**1000:  # Python neither writes nor reads much longer ones
+        raise _not_plain(where, "it has more than 1,000 digits")
+    elif type(value) is float and not math.isfinite(value):
+        raise _not_plain(where, f"it is {value}")
+
+
+def _not_plain(where: str, came: str) -> InputError:
+    return InputError(
+        f"{where} must be plain JSON", came, "Use dict, list, str, int, finite float, bool and None, nothing else"
+    )
+
+
+def _check_failure(status: str, failure: str | None) -> None:
+    if failure is not None:
+        _text("failure", failure)
+    if (status == "failed") != (failure is not None):
+        raise InputError(
+            "a failed run needs a reason and a finished one none",
+            f"status {status!r} came with failure {failure!r}",
+            "Give failure= with status='failed', and only then",
+        )
+
+
+def _text(where: str, value: Any) -> str:
+    """A text that UTF-8 can write."""
+    check_kind(where, value, str, "Pass text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{where} must be text", f"{value!r} has half a character (a surrogate)", "Mend or remove it"
+        ) from None
+    return str(value)
+
+
+def _number(where: str, value: Any) -> float:
+    try:
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+            return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        pass
+    raise InputError(f"{where} must be a number", f"{value!r} came", "Pass a float")
+
+
+def _curve(where: str, values: Any) -> FloatArray:
+    try:
+        curve = np.array(values)
+    except ValueError:  # lists of different lengths
+        curve = np.zeros((0, 0))
+    if curve.ndim != 1 or (curve.size and curve.dtype.kind not in "iuf"):
+        raise InputError(
+            f"{where} must hold a number for each epoch",
+            f"{curve.dtype} of shape {curve.shape} came",
+            "Pass a list of numbers",
+        )
+    return frozen(curve.astype(np.float64))
+
+
+def _array(name: str, array: Any) -> Array:
+    """A read-only copy in C order, so that equal arrays are equal bytes."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or not is_storable(array.dtype):
+        came = f"an array of type {array.dtype}" if type(array) is np.ndarray else type(array).__name__
+        raise InputError(
+            f"array {name!r} must be a NumPy array of booleans, whole numbers, floats or text",
+            f"{came} came",
+            "Convert it; arrays of objects are never stored, since reading them would run code",
+        )
+    return frozen(np.array(array, order="C", subok=False))
+
+
+def _array_name(name: Any) -> str:
+    """A name that can stand in a .npz."""
+    if (
+        not isinstance(name, str)
+        or not name.isprintable()
+        or {"/", "\\"} & set(name)
+        or not 0 < len(name) <= _LONGEST_NAME
+    ):
+        raise InputError(
+            f"names of arrays must be text of 1 to {_LONGEST_NAME} printable characters without slashes",
+            f"{name!r} came",
+            "Rename it",
+        )
+    return name
