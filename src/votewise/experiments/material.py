@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import IntArray, frozen
+from votewise._checks import IntArray
 from votewise._errors import InputError
 from votewise.votes import Votes
 
@@ -36,15 +36,16 @@ class Material:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only; refuse those of other items."""
-        for part in ("inputs", "labels"):
-            values = getattr(self, part)
-            if values is None:
-                continue
-            if len(values) != self.votes.n_items:
+        """Refuse inputs and labels of other items."""
+        for part, values in (("inputs", self.inputs), ("labels", self.labels)):
+            if values is not None and len(values) != self.votes.n_items:
                 raise InputError(
                     f"{part} must have a row for each of {self.votes.n_items:,} items",
                     f"{len(values):,} came",
                     "Line them up with the votes",
                 )
-            object.__setattr__(self, part, frozen(np.asarray(values)))
+
+    @property
+    def hard_labels(self) -> IntArray:
+        """(N,) the true classes where they are known, else the majority's (the lowest in a tie)."""
+        return self.votes.probs.argmax(axis=1) if self.labels is None else self.labels
