@@ -1,4 +1,14 @@
 """Reference networks. Any `nn.Module` works in their place."""
 
+from votewise.models.catalog import KINDS as KINDS
+from votewise.models.catalog import MODELS as MODELS
+from votewise.models.catalog import Model as Model
+from votewise.models.catalog import check_side as check_side
+from votewise.models.catalog import default_model as default_model
+from votewise.models.catalog import find_model as find_model
+from votewise.models.features import MLP as MLP
+from votewise.models.features import Standardise as Standardise
+from votewise.models.images import SmallCNN as SmallCNN
+from votewise.models.resnet import ResNet18 as ResNet18
 from votewise.models.text import NgramNet as NgramNet
 from votewise.models.text import hash_ngrams as hash_ngrams

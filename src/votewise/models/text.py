@@ -20,18 +20,22 @@ def hash_ngrams(
         texts: N texts; their ends are marked, so that a prefix differs from an infix.
         buckets: of the hash; bucket 0 is kept for padding.
         sizes: lengths of the n-grams.
-        most: n-grams kept of a text, L at most.
+        most: n-grams kept of a text, L at most; of a longer one every second, third, ... of its n-grams.
     """
-    rows = []
-    for text in texts:
-        marked = f"<{text}>"
-        grams = [marked[start : start + size] for size in sizes for start in range(len(marked) - size + 1)]
-        rows.append([1 + crc32(gram.encode()) % (buckets - 1) for gram in grams[:most]])
+    rows = [_buckets_of(f"<{text}>", buckets, sizes, most) for text in texts]
     width = max((len(row) for row in rows), default=1)
     table = np.zeros((len(rows), width), dtype=np.int64)
     for index, row in enumerate(rows):
         table[index, : len(row)] = row
     return table
+
+
+def _buckets_of(text: str, buckets: int, sizes: Sequence[int], most: int) -> npt.NDArray[np.int32]:
+    places = [(start, start + size) for size in sizes for start in range(len(text) - size + 1)]
+    if len(places) > most:  # evenly over the text and the sizes, so that the end of a long text counts too
+        places = [places[index * len(places) // most] for index in range(most)]
+    grams = (text[start:end].encode(errors="surrogatepass") for start, end in places)
+    return np.array([1 + crc32(gram) % (buckets - 1) for gram in grams], dtype=np.int32)
 
 
 class NgramNet(nn.Module):

@@ -1,0 +1,87 @@
+"""The networks by name, for the command line and for stored configurations. Python code imports the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from votewise._checks import check_choice
+from votewise._errors import InputError
+from votewise.models.features import MLP
+from votewise.models.images import SmallCNN
+from votewise.models.resnet import ResNet18
+from votewise.models.text import NgramNet
+
+KINDS = ("images", "features", "text")
+
+
+@dataclass(frozen=True)
+class Model:
+    """One network.
+
+    Attributes:
+        summary: what it is, in a line.
+        kind: of the inputs it takes, one of `KINDS`.
+        build: from the number of classes and the shape of one input: images (H, W, C), features (D,), n-grams (L,).
+        least_side: pixels an image must have on each side.
+    """
+
+    summary: str
+    kind: str
+    build: Callable[[int, tuple[int, ...]], nn.Module]
+    least_side: int = 1
+
+
+# The first of a kind is its default.
+MODELS: dict[str, Model] = {
+    "small-cnn": Model(
+        "three convolutions, 95,000 weights; small data, any size",
+        "images",
+        lambda n_classes, shape: SmallCNN(n_classes, channels=shape[2]),
+        least_side=8,
+    ),
+    "resnet18": Model(
+        "ResNet-18 for small images, 11 million weights; wants a GPU",
+        "images",
+        lambda n_classes, shape: ResNet18(n_classes, channels=shape[2]),
+        least_side=16,  # a batch of one image of less would leave its last norms a single value to work on
+    ),
+    "mlp": Model(
+        "standardised features, one hidden layer of 64",
+        "features",
+        lambda n_classes, shape: MLP(n_classes, inputs=shape[0]),
+    ),
+    "ngram": Model(
+        "mean of hashed character n-grams, one hidden layer of 64",
+        "text",
+        lambda n_classes, _: NgramNet(n_classes),
+    ),
+}
+
+
+def find_model(name: str, kind: str) -> Model:
+    """The model of a name; one that is unknown, or does not take such inputs, is an error that lists those that do."""
+    model = MODELS[check_choice("the model", name, tuple(MODELS))]
+    if model.kind != kind:
+        raise InputError(
+            f"the model must take {kind}",
+            f"{name!r} takes {model.kind}",
+            f"Pick one of {', '.join(other for other, row in MODELS.items() if row.kind == kind)}",
+        )
+    return model
+
+
+def default_model(kind: str) -> str:
+    """The name of the model that a kind of inputs gets when nobody says which."""
+    return next(name for name, model in MODELS.items() if model.kind == check_choice("the kind of inputs", kind, KINDS))
+
+
+def check_side(name: str, side: int) -> None:
+    """Refuse images too small for a model."""
+    least = MODELS[name].least_side
+    if side < least:
+        raise InputError(
+            f"{name} needs images of at least {least} pixels on each side", f"{side} came", "Choose a larger --size"
+        )

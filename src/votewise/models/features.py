@@ -1,0 +1,86 @@
+"""A network on tables of numbers, whatever their units."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+
+class Standardise(nn.Module):
+    """Subtract the mean and divide by the standard deviation of all training rows seen so far.
+
+    After the first epoch these are the statistics of the training rows, and of no others. They are part of the model
+    and saved with it. A column that never varies becomes 0.
+    """
+
+    seen: Tensor
+    mean: Tensor
+    squares: Tensor
+
+    def __init__(self, width: int) -> None:
+        """Start with no row seen.
+
+        Args:
+            width: columns.
+        """
+        super().__init__()
+        # In float64, where the mean of numbers such as dates is exact enough to subtract.
+        self.register_buffer("seen", torch.zeros((), dtype=torch.float64))
+        self.register_buffer("mean", torch.zeros(width, dtype=torch.float64))
+        self.register_buffer("squares", torch.zeros(width, dtype=torch.float64))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Standardised features (B, D); in training the rows are counted first."""
+        rows = features.double()
+        if self.training:
+            self._count(rows)
+        deviation = (self.squares / self.seen.clamp(min=1)).sqrt()
+        varies = deviation > 1e-9 * self.mean.abs()
+        scaled = (rows - self.mean) / torch.where(varies, deviation, torch.ones_like(deviation))
+        return torch.where(varies, scaled, torch.zeros_like(scaled)).to(features.dtype)
+
+    @torch.no_grad()
+    def _count(self, rows: Tensor) -> None:
+        """Join the statistics of a batch to those so far (Chan, Golub and LeVeque 1983)."""
+        total = self.seen + len(rows)
+        shift = rows.mean(dim=0) - self.mean
+        self.squares += ((rows - rows.mean(dim=0)) ** 2).sum(dim=0) + shift**2 * self.seen * len(rows) / total
+        self.mean += shift * len(rows) / total
+        self.seen.copy_(total)
+
+
+class MLP(nn.Module):
+    """Standardised features, one or more hidden layers, K logits."""
+
+    def __init__(
+        self, n_classes: int, *, inputs: int, width: int = 64, hidden_layers: int = 1, dropout: float = 0.2
+    ) -> None:
+        """Build the layers.
+
+        Args:
+            n_classes: K.
+            inputs: D, the number of features.
+            width: of a hidden layer.
+            hidden_layers: how many.
+            dropout: after each of them.
+        """
+        super().__init__()
+        self.standardise = Standardise(inputs)
+        widths = [inputs] + [width] * hidden_layers
+        self.hidden = nn.Sequential(
+            *(
+                nn.Sequential(nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout))
+                for before, after in pairwise(widths)
+            )
+        )
+        self.head = nn.Linear(widths[-1], n_classes)
+
+    def features(self, features: Tensor) -> Tensor:
+        """What the head sees, (B, width)."""
+        return self.hidden(self.standardise(features))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits (B, K) of features (B, D)."""
+        return self.head(self.features(features))
