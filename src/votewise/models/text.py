@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import nn
 
 
 def hash_ngrams(
-    texts: Sequence[str], *, buckets: int = 8192, sizes: Sequence[int] = (2, 3, 4), most: int = 256
+    texts: Iterable[str], *, buckets: int = 8192, sizes: Sequence[int] = (2, 3, 4), most: int = 256
 ) -> npt.NDArray[np.int64]:
     """Character n-grams of each text as bucket numbers, (N, L), padded with 0.
 

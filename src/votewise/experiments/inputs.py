@@ -1,0 +1,154 @@
+"""Users' own inputs, lined up with their votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import IntArray, check_choice, first_few
+from votewise._errors import InputError
+from votewise.experiments.material import Material
+from votewise.votes import Votes
+from votewise.votes.table import row_numbers
+
+StrArray = npt.NDArray[np.str_]
+Step = TypeVar("Step")
+Track = Callable[[Sequence[Step]], Iterable[Step]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How inputs were read, as a model must be given them again.
+
+    Attributes:
+        size: pixels on each side of images from a folder.
+        suffixes: whether the items are called by their files' whole names.
+        columns: of a table of features, in order; empty where they have no names.
+        text_column: of a table of texts.
+    """
+
+    size: int | None = None
+    suffixes: bool = False
+    columns: tuple[str, ...] = ()
+    text_column: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Inputs that were found.
+
+    Attributes:
+        kind: "images", "features" or "text".
+        item_ids: (N,) text; None where rows have no names and stand in the order of the votes.
+        count: N.
+        load: from row numbers (n,), and something that shows progress over a sequence, to inputs (n, ...) and notes.
+        reading: how they are read.
+    """
+
+    kind: str
+    item_ids: StrArray | None
+    count: int
+    load: Callable[[IntArray, Track[int]], tuple[npt.NDArray[Any], tuple[str, ...]]]
+    reading: Reading
+
+    def load_all(self, track: Track[int] = iter) -> tuple[StrArray, npt.NDArray[Any], tuple[str, ...]]:
+        """The ids (row numbers where there are none), inputs and notes of all rows."""
+        values, notes = self.load(np.arange(self.count), track)
+        return row_numbers(self.count) if self.item_ids is None else self.item_ids, values, notes
+
+
+def join_inputs(
+    votes: Votes, source: Source, *, name: str, missing: str = "error", track: Track[int] = iter
+) -> Material:
+    """Line inputs up with votes, by item id where there are ids.
+
+    Args:
+        votes: what people said.
+        source: their inputs.
+        name: of the data.
+        missing: an item without input, or an input without votes: "error", or "drop" it.
+        track: shows progress over a sequence.
+    """
+    check_choice("--missing-inputs", missing, ("error", "drop"))
+    voted, rows, dropped = _line_up(votes, source, missing)
+    values, notes = source.load(rows, track)
+    kept = votes if len(voted) == votes.n_items else votes.take(voted)
+    return Material(name, source.kind, _checksum(values, kept), values, kept, None, (*dropped, *notes))
+
+
+def in_memory(kind: str, ids: StrArray | None, values: npt.NDArray[Any], reading: Reading) -> Source:
+    """A source whose inputs are read already."""
+    return Source(kind, ids, len(values), lambda rows, _: (values[rows], ()), reading)
+
+
+def offenders(rows: IntArray, ids: StrArray | None) -> str:
+    """The first few rows by id, or by number where there is none."""
+    if ids is None:
+        return f"rows {first_few(rows[:5], len(rows))}"
+    return f"items {first_few(ids[rows[:5]], len(rows))}"
+
+
+def _line_up(votes: Votes, source: Source, missing: str) -> tuple[IntArray, IntArray, tuple[str, ...]]:
+    """Rows of the votes and of the source that belong together, in the order of the votes; and what was dropped."""
+    if source.item_ids is None:
+        if source.count != votes.n_items:
+            raise InputError(
+                f"{source.kind} without item ids must have a row for each of {votes.n_items:,} items, in their order",
+                f"{source.count:,} came",
+                "Give the ids too, or the rows in the order of the votes",
+            )
+        return np.arange(votes.n_items), np.arange(votes.n_items), ()
+    row_of = {name: row for row, name in enumerate(source.item_ids.tolist())}
+    rows = np.array([row_of.get(name, -1) for name in votes.item_ids.tolist()], dtype=np.int64)
+    without_input = votes.item_ids[rows < 0]
+    without_votes = source.item_ids[np.setdiff1d(np.arange(source.count), rows)]
+    _refuse_unmatched(without_input, without_votes, votes, source, missing)
+    told = (
+        (without_input, f"items with votes but no {_ONE_OF[source.kind]}"),
+        (without_votes, f"{source.kind} without votes"),
+    )
+    dropped = tuple(
+        f"{len(names):,} {what} are left out ({first_few(names[:5], len(names))})."
+        for names, what in told
+        if len(names)
+    )
+    return np.flatnonzero(rows >= 0), rows[rows >= 0], dropped
+
+
+_ONE_OF = {"images": "image", "features": "features", "text": "text"}
+
+
+def _refuse_unmatched(
+    without_input: StrArray, without_votes: StrArray, votes: Votes, source: Source, missing: str
+) -> None:
+    if len(without_input) == votes.n_items:
+        assert source.item_ids is not None
+        raise InputError(
+            f"votes and {source.kind} must call their items alike",
+            f"no id of the votes ({first_few(votes.item_ids[:3], votes.n_items)}) is among those of the {source.kind} "
+            f"({first_few(source.item_ids[:3], source.count)})",
+            "Write the ids in both alike; an image's id is its path inside the folder, with or without suffix",
+        )
+    for names, lack in ((without_input, f"have votes but no {_ONE_OF[source.kind]}"), (without_votes, "have no votes")):
+        if len(names) and missing == "error":
+            raise InputError(
+                f"votes and {source.kind} must have the same items",
+                f"{len(names):,} {lack} ({first_few(names[:5], len(names))})",
+                "Add what is missing, or leave them out with --missing-inputs drop",
+            )
+
+
+def _checksum(values: npt.NDArray[Any], votes: Votes) -> str:
+    """Of everything training sees, however it was stored."""
+    digest = sha256("\x1f".join(votes.classes).encode(errors="surrogatepass"))
+    ids = "\x1f".join(votes.item_ids.tolist()).encode(errors="surrogatepass")
+    digest.update(sha256(ids).digest())
+    for array in (values, votes.probs if votes.counts is None else votes.counts):
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
