@@ -27,3 +27,14 @@ class MissingExtraError(VotewiseError, ImportError):
             f"{purpose} needs the package {module}, which is not installed. "
             f"Install it with: pip install 'votewise[{extra}]'."
         )
+
+
+class DivergedError(VotewiseError):
+    """A training run whose loss is no longer a number."""
+
+    def __init__(self, epoch: int) -> None:
+        """Say in which epoch, counted from 1."""
+        super().__init__(
+            f"the training loss became NaN or infinite in epoch {epoch + 1}. Lower the learning rate, or check the inputs."
+        )
+        self.epoch = epoch

@@ -78,3 +78,8 @@ def find_method(name: str) -> Method:
             "Deliver majority, and mix with votewise.Mixup in training",
         )
     return METHODS[check_choice("the method", name, tuple(METHODS))]
+
+
+def build_delivery(name: str, votes: Votes, seed: int, hold: int = 1) -> Delivery:
+    """The delivery of a method by name; of mixup, what is mixed: majority labels (the recipe says how much)."""
+    return find_method("majority" if name == "mixup" else name).build(votes, seed, hold)

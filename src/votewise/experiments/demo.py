@@ -101,13 +101,14 @@ def train_demo_run(run: DemoRun, *, epochs: int = 20, dropout: float = 0.2) -> D
     if run.votes < 10:
         given = given.subsample(run.votes, seed=run.seed, replace=False)
     curve: list[float] = []
-    model = train_classifier(
-        build_model(lambda: NgramNet(votes.n_classes, dropout=dropout), seed=run.seed),
+    model = build_model(lambda: NgramNet(votes.n_classes, dropout=dropout), seed=run.seed)
+    train_classifier(
+        model,
         grams[kept],
         find_method(run.method).build(given, run.seed, 1),
         TrainConfig(epochs=epochs),
         seed=run.seed,
-        on_epoch=lambda _, model: curve.append(
+        on_epoch=lambda *_: curve.append(
             metrics.soft_nll(votes.probs[held_out], predict_probs(model, grams[held_out]))
         ),
     )

@@ -2,35 +2,102 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
-from votewise._checks import check_whole_number
+from votewise._checks import check_choice, check_number, check_whole_number
 from votewise._errors import InputError
+
+OPTIMIZERS = ("adamw", "sgd")
+SCHEDULES = ("epoch", "step")
+DECAYED = ("all", "weights")
+FILLS = ("black", "mean")
+PRECISIONS = ("fp32", "bf16")
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """The recipe of a run: AdamW with a cosine schedule over whole epochs.
+    """The recipe of a run. The learning rate falls along a cosine from its first value towards 0.
 
     Attributes:
         epochs: passes over the training items.
         batch_size: items a step; the last batch of an epoch may be smaller.
-        learning_rate: at the first epoch; it falls along a cosine towards 0.
-        weight_decay: decoupled.
+        optimizer: "adamw", or "sgd" with momentum (not Nesterov's).
+        learning_rate: at the start.
+        weight_decay: decoupled in adamw, part of the gradient in sgd.
+        momentum: of sgd.
+        decayed: "all" parameters, or "weights" alone (not norms and biases).
+        schedule: whether the cosine moves once an "epoch" or every "step".
+        crop: pixels of padding out of which a random crop is cut; 0 for none. Images only.
+        fill: what pads the images: "black", or their "mean" colour.
+        flip: whether half of the images are mirrored. Images only.
+        mean: subtracted from each channel of images in 0..1; empty to leave inputs as they are.
+        std: by which each channel is then divided.
+        mixup: alpha of mixup (Zhang et al. 2018) on the delivered targets; 0 for none.
+        precision: "fp32", or "bf16" for the network's arithmetic with weights, norms and loss kept in fp32.
     """
 
     epochs: int = 20
     batch_size: int = 256
+    optimizer: str = "adamw"
     learning_rate: float = 1e-2
     weight_decay: float = 1e-4
+    momentum: float = 0.9
+    decayed: str = "all"
+    schedule: str = "epoch"
+    crop: int = 0
+    fill: str = "black"
+    flip: bool = False
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+    mixup: float = 0.0
+    precision: str = "fp32"
 
     def __post_init__(self) -> None:
         """Refuse what cannot train."""
         check_whole_number("epochs", self.epochs, least=1)
         check_whole_number("batch_size", self.batch_size, least=1)
-        if not (self.learning_rate > 0 and self.weight_decay >= 0):
+        check_whole_number("crop", self.crop)
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("schedule", self.schedule, SCHEDULES)
+        check_choice("decayed", self.decayed, DECAYED)
+        check_choice("fill", self.fill, FILLS)
+        check_choice("precision", self.precision, PRECISIONS)
+        check_number("momentum", self.momentum, 0, 1)
+        check_number("mixup", self.mixup, 0, 1e6)
+        if not (0 < self.learning_rate < math.inf and 0 <= self.weight_decay < math.inf):
             raise InputError(
                 "learning_rate must be positive and weight_decay not negative",
                 f"{self.learning_rate!r} and {self.weight_decay!r} came",
                 "Pass e.g. 1e-2 and 1e-4",
             )
+        if len(self.mean) != len(self.std) or not all(value > 0 for value in self.std):
+            raise InputError(
+                "mean and std must have one number for each channel, and std be positive",
+                f"{self.mean!r} and {self.std!r} came",
+                "Pass e.g. (0.5, 0.5, 0.5) and (0.25, 0.25, 0.25)",
+            )
+        if (self.crop or self.flip) and not self.mean:
+            raise InputError(
+                "crop and flip need images, which are normalised", "mean and std are empty", "Pass both, or neither"
+            )
+
+    def learning_rate_at(self, epoch: int, step: int, steps: int) -> float:
+        """The learning rate of a step: `step` of `steps` in `epoch`, all counted from 0."""
+        done = epoch if self.schedule == "epoch" else epoch + step / steps
+        return self.learning_rate * (1 + math.cos(math.pi * done / self.epochs)) / 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as they are stored with a run."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
+        """The recipe of stored values; an unknown name is an error that gives the nearest."""
+        known = tuple(field.name for field in fields(cls))
+        for name in values:
+            check_choice("a name in the recipe", name, known)
+        given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+        return cls(**given)

@@ -1,0 +1,143 @@
+"""Training images a second on one GPU: the engine beside a plain eager loop, in the same process.
+
+    python benchmarks/engine.py [--at-once 4] [--epochs 4]
+
+The recipe is that of arXiv 2605.20642 (ResNet-18, 8,000 training and 2,000 held-out images of 32 x 32, batches of 128,
+evaluation after every epoch). The images are random: the work does not depend on what they show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+
+import numpy as np
+import torch
+
+from votewise import SLS, Votes
+from votewise.models import ResNet18
+from votewise.training import Job, TrainConfig, soft_cross_entropy, train_jobs
+
+FLOP_PER_IMAGE = 3.33e9  # forward and backward of a training image
+PEAK = 790e12  # bf16 products an H200 was measured to reach, per second
+TRAIN, HELD_OUT = 8000, 2000
+
+RECIPE = TrainConfig(
+    epochs=1,
+    batch_size=128,
+    optimizer="sgd",
+    learning_rate=0.1,
+    weight_decay=5e-4,
+    crop=4,
+    flip=True,
+    mean=(0.4914, 0.4822, 0.4465),
+    std=(0.2470, 0.2435, 0.2616),
+    precision="bf16",
+)
+
+
+def main() -> None:
+    """Measure, print a table, and say what the device's time is spent on."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--at-once", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--epochs", type=int, default=4)
+    arguments = parser.parse_args()
+    plain = max(plain_loop_rate() for _ in range(3))
+    print(f"plain eager loop, TF32: {plain:,.0f} images/s")
+    for at_once in arguments.at_once:
+        rate, setup = engine_rate(at_once, arguments.epochs)
+        share = rate * FLOP_PER_IMAGE / PEAK
+        print(
+            f"engine, {at_once} runs at once: {rate:,.0f} training images/s with evaluation every epoch, "
+            f"{rate / plain:.2f} x plain, {share:.1%} of {PEAK / 1e12:.0f} TFLOP/s (ready after {setup:.0f} s)",
+            flush=True,
+        )
+    print_profile()
+
+
+def plain_loop_rate(steps: int = 60) -> float:
+    """Images a second of the loop most people write, its tensors ready on the GPU."""
+    torch.backends.cudnn.benchmark = True
+    with torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=True):
+        model = ResNet18().cuda()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1, 0.9, weight_decay=5e-4)
+        images = torch.randn(TRAIN, 3, 32, 32, device="cuda")
+        targets = torch.rand(TRAIN, 10, device="cuda").softmax(dim=1)
+        for step in range(steps + 10):
+            if step == 10:
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+            batch = torch.randint(0, TRAIN, (128,), device="cuda")
+            loss = soft_cross_entropy(model(images[batch]), targets[batch]).mean()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        torch.cuda.synchronize()
+        return steps * 128 / (time.perf_counter() - start)
+
+
+def engine_rate(at_once: int, epochs: int) -> tuple[float, float]:
+    """Training images a second of runs at once, evaluation included, and seconds before the first step counts."""
+    inputs, jobs = random_jobs(at_once)
+    times: list[float] = []
+
+    def tick(place: int) -> None:
+        if place == at_once - 1:
+            times.append(time.perf_counter())
+
+    start = time.perf_counter()
+    list(train_jobs(ResNet18, inputs, jobs, with_epochs(epochs + 1), at_once=at_once, on_epoch=tick))
+    return at_once * TRAIN * epochs / (times[-1] - times[0]), times[0] - start
+
+
+def random_jobs(number: int) -> tuple[torch.Tensor, list[Job]]:
+    """Random images and votes, and runs on them."""
+    rng = np.random.default_rng(0)
+    votes = Votes.from_counts(
+        rng.integers(0, 6, (TRAIN + HELD_OUT, 10)) + np.eye(10, dtype=int)[rng.integers(0, 10, TRAIN + HELD_OUT)]
+    )
+    train, held_out = np.arange(TRAIN), np.arange(TRAIN, TRAIN + HELD_OUT)
+    images = torch.from_numpy(rng.integers(0, 256, (TRAIN + HELD_OUT, 32, 32, 3), dtype=np.uint8))
+    jobs = [
+        Job(seed, train, SLS(votes.take(train), seed=seed), held_out, votes.probs[held_out]) for seed in range(number)
+    ]
+    return images, jobs
+
+
+def with_epochs(epochs: int) -> TrainConfig:
+    """The recipe, shortened."""
+    return TrainConfig.from_dict({**RECIPE.to_dict(), "epochs": epochs})
+
+
+def print_profile() -> None:
+    """Device time by kind of kernel, of two epochs of one run."""
+    from torch.profiler import ProfilerActivity, profile
+
+    inputs, jobs = random_jobs(1)
+    with profile(activities=[ProfilerActivity.CUDA]) as record:
+        list(train_jobs(ResNet18, inputs, jobs, with_epochs(2), at_once=1))
+    spent: dict[str, float] = defaultdict(float)
+    for event in record.key_averages():
+        spent[kind_of(event.key)] += event.self_device_time_total
+    total = sum(spent.values())
+    print(
+        "device time of one run: "
+        + ", ".join(f"{k} {v / total:.0%}" for k, v in sorted(spent.items(), key=lambda kv: -kv[1]))
+    )
+
+
+def kind_of(kernel: str) -> str:
+    """A rough name for what a kernel does."""
+    name = kernel.lower()
+    kinds = {
+        "convolutions": ("xmma", "conv", "cutlass", "implicit_gemm", "nvjet"),
+        "optimizer": ("multi_tensor",),
+        "norms and activations": ("batch_norm", "native_batch", "triton", "threshold"),
+        "copies": ("memcpy", "memset", "copy"),
+    }
+    return next((kind for kind, marks in kinds.items() if any(mark in name for mark in marks)), "other")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Work spread over processes, one a core, that ends with the process that asked for it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_LOOK_UP_SECONDS = 0.5
+
+_ticks: Any = None  # of this worker process: a number in memory that all workers and their parent share
+
+
+def in_processes(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    jobs: int | None = None,
+    setup: Callable[..., None] | None = None,
+    setup_arguments: tuple[Any, ...] = (),
+    on_ticks: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, Future[Result]]]:
+    """Do tasks in fresh processes and give each one's place and finished future as it ends.
+
+    Args:
+        work: called with a task; importable.
+        tasks: picklable.
+        jobs: processes; all cores if left out.
+        setup: called once in each process before its first task.
+        setup_arguments: what `setup` is called with.
+        on_ticks: called twice a second with how often `tick` was called in all processes together.
+    """
+    # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
+    context = multiprocessing.get_context("spawn")
+    ticks = context.Value("q", 0)
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        min(jobs or cores(), len(tasks)),
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(ticks, os.getpid(), setup, setup_arguments),
+    )
+    with pool:
+        try:
+            with _interrupts_ignored():  # by the workers, which inherit it: an interrupt is this process's to handle
+                places = {pool.submit(work, task): place for place, task in enumerate(tasks)}
+            waiting = set(places)
+            while waiting:
+                done, waiting = wait(waiting, timeout=_LOOK_UP_SECONDS, return_when=FIRST_COMPLETED)
+                if on_ticks is not None:
+                    on_ticks(ticks.value)
+                for future in done:
+                    yield places[future], future
+        except BaseException:
+            for worker in set(multiprocessing.active_children()) - others:  # nobody will read what they are doing
+                worker.terminate()
+            raise
+
+
+def tick() -> None:
+    """Count one unit of work done, for the parent's progress display."""
+    if _ticks is not None:
+        with _ticks.get_lock():
+            _ticks.value += 1
+
+
+def cores() -> int:
+    """The cores this process may use, where the platform tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _start_worker(ticks: Any, parent: int, setup: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    import torch
+
+    global _ticks
+    _ticks = ticks
+    torch.set_num_threads(1)  # one process a core: more threads would only get in each other's way
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    if setup is not None:
+        setup(*arguments)
+
+
+def _end_with(parent: int) -> None:
+    """End this process once its parent is gone: what it is doing would reach nobody."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_UP_SECONDS)
+    os._exit(1)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment, where that can be asked for: in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

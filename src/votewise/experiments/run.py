@@ -1,0 +1,379 @@
+"""One run from votes to record, spelled out; and many of them, on a GPU or on all cores, doing only what is missing."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from votewise import __version__, metrics
+from votewise._checks import FloatArray, IntArray
+from votewise._errors import DivergedError, InputError, VotewiseError
+from votewise.experiments.catalog import build_delivery
+from votewise.experiments.material import Material
+from votewise.experiments.processes import in_processes, tick
+from votewise.records import RecordStore, RunRecord, run_id
+
+if TYPE_CHECKING:
+    from votewise.training import Job, TrainConfig, Trained
+
+# Part of every config: raised when the same config would no longer give the same run.
+RUN_VERSION = 1
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that names a run: equal configs give equal results.
+
+    Attributes:
+        dataset: name of the data.
+        data: their checksum.
+        method: one of `METHODS`, or "mixup".
+        seed: root seed of split, redraw, start, order, augmentation and labels.
+        recipe: of training.
+        model: one of the models by name.
+        votes: votes an item the training labels are redrawn to; None for those there are.
+        hold: epochs a drawn label is kept.
+        held_out: share of the items that are scored and never trained on.
+        selected: share of the items that choose the best epoch instead of the held-out ones; 0 for none.
+    """
+
+    dataset: str
+    data: str
+    method: str
+    seed: int
+    recipe: TrainConfig
+    model: str
+    votes: int | None = None
+    hold: int = 1
+    held_out: float = 0.2
+    selected: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as a record keeps them."""
+        return {**asdict(self), "recipe": self.recipe.to_dict(), "version": RUN_VERSION}
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows of the material: to train on, to choose the best epoch by (perhaps none), to score."""
+
+    train: IntArray
+    selection: IntArray
+    held_out: IntArray
+
+
+def split_items(config: RunConfig, material: Material) -> Split:
+    """The split of a seed, stratified by the hard label; the same for every method and number of votes."""
+    rest, held_out = material.votes.split(config.held_out, seed=config.seed, strata=material.hard_labels)
+    if config.selected == 0:
+        return Split(rest, held_out[:0], held_out)
+    share = config.selected / (1 - config.held_out)
+    train, chosen = material.votes.take(rest).split(share, seed=config.seed, strata=material.hard_labels[rest])
+    return Split(rest[train], rest[chosen], held_out)
+
+
+def make_job(config: RunConfig, material: Material) -> Job:
+    """What the trainer is told: rows, and the delivery of their votes."""
+    from votewise.training import Job
+
+    split = split_items(config, material)
+    votes = material.votes.take(split.train)
+    if config.votes is not None:
+        votes = votes.subsample(config.votes, seed=config.seed)
+    choosing = split.selection if len(split.selection) else split.held_out
+    return Job(
+        config.seed,
+        split.train,
+        build_delivery(config.method, votes, config.seed, config.hold),
+        np.concatenate([split.selection, split.held_out]),
+        material.votes.probs[choosing],
+    )
+
+
+def make_record(
+    config: RunConfig, material: Material, outcome: Trained | DivergedError, *, seconds: float, device: str
+) -> RunRecord:
+    """The record of a run that ended, well or not."""
+    common: dict[str, Any] = {
+        "config": config.to_dict(),
+        "environment": environment(device),
+        "timing": {"seconds": seconds},
+    }
+    if isinstance(outcome, DivergedError):
+        return RunRecord(status="failed", failure=str(outcome), **common)
+    split = split_items(config, material)
+    first = len(split.selection)
+    scored = {"best": outcome.best_logits[first:], "last": outcome.last_logits[first:]}
+    numbers = {"best_epoch": outcome.best_epoch + 1.0}
+    for at, logits in scored.items():
+        numbers |= {f"{name}_{at}": value for name, value in measure(material, split.held_out, logits).items()}
+    return RunRecord(
+        status="done",
+        curves={"train_loss": outcome.losses, **_curves(material, split, outcome)},
+        arrays={"held_out": split.held_out, **{f"{at}_logits": logits for at, logits in scored.items()}},
+        numbers=numbers,
+        **common,
+    )
+
+
+def measure(material: Material, rows: IntArray, logits: Any) -> dict[str, float]:
+    """The scores of a run on some rows, from their logits."""
+    people, labels, probs = material.votes.probs[rows], material.hard_labels[rows], softmax(logits)
+    return {
+        "soft_nll": metrics.soft_nll(people, probs),
+        "kl": metrics.kl(people, probs),
+        "soft_brier": metrics.soft_brier(people, probs),
+        "accuracy": metrics.accuracy(labels, probs),
+        "accuracy_majority": metrics.accuracy(people.argmax(axis=1), probs),
+        "ece": metrics.ece(labels, probs),
+        "ece_floor": metrics.ece_floor(probs).mean,
+        "smooth_ece": metrics.smooth_ece(labels, probs),
+        "entropy_correlation": metrics.entropy_correlation(people, probs),
+    }
+
+
+def softmax(logits: Any) -> FloatArray:
+    """Probabilities (N, K) of logits, in float64."""
+    shifted = np.asarray(logits, dtype=np.float64)
+    weights = np.exp(shifted - shifted.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _curves(material: Material, split: Split, outcome: Trained) -> dict[str, FloatArray]:
+    first = len(split.selection)
+    people, labels = material.votes.probs[split.held_out], material.hard_labels[split.held_out]
+    probs = [softmax(epoch[first:]) for epoch in outcome.logits]
+    curves = {
+        "soft_nll": np.array([metrics.soft_nll(people, q) for q in probs]),
+        "accuracy": np.array([metrics.accuracy(labels, q) for q in probs]),
+        "ece": np.array([metrics.ece(labels, q) for q in probs]),
+        "entropy_correlation": np.array([metrics.entropy_correlation(people, q) for q in probs]),
+    }
+    if first:
+        chosen = material.votes.probs[split.selection]
+        curves["selection_nll"] = np.array([metrics.soft_nll(chosen, softmax(q[:first])) for q in outcome.logits])
+    return curves
+
+
+def environment(device: str) -> dict[str, str]:
+    """What a run was done with."""
+    import torch
+
+    return {
+        "votewise": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+        "platform": platform.platform(),
+        "device": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
+    }
+
+
+def choose_device(wanted: str) -> str:
+    """The device to use: the GPU, if "auto" is wanted and there is one."""
+    import torch
+
+    there = torch.cuda.is_available()
+    if wanted == "auto":
+        return "cuda" if there else "cpu"
+    if wanted == "cuda" and not there:
+        raise InputError("the device must be there", "torch finds no GPU", "Pass --device cpu, or auto")
+    return wanted
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who is told how the runs go; each part may be left out.
+
+    Attributes:
+        on_done: called with each record as its run ends.
+        on_images: called with how many more training images were passed since it was last called.
+        on_note: called with what a user should know.
+    """
+
+    on_done: Callable[[RunRecord], None] = lambda _: None
+    on_images: Callable[[int], None] = lambda _: None
+    on_note: Callable[[str], None] = lambda _: None
+
+
+NOBODY = Listener()
+
+
+def missing_runs(
+    configs: Sequence[RunConfig], store: RecordStore | None, *, retry_failed: bool = False
+) -> list[RunConfig]:
+    """The configs, each once, of which the store has no readable record; failed ones count as done unless retried."""
+    different = list(dict.fromkeys(configs))
+    if store is None:
+        return different
+    return [config for config in different if not _is_known(store, config, retry_failed)]
+
+
+def execute(
+    configs: Sequence[RunConfig],
+    material: Material,
+    store: RecordStore | None = None,
+    *,
+    device: str = "auto",
+    jobs: int | None = None,
+    retry_failed: bool = False,
+    listener: Listener = NOBODY,
+) -> list[RunRecord]:
+    """Do the runs that a store lacks, keep each as it ends, and return the records of all.
+
+    A run that fails leaves a record that says why; the others go on.
+
+    Args:
+        configs: the runs; equal ones are done once.
+        material: what they are made of.
+        store: where records lie; None to keep nothing.
+        device: "cpu", "cuda" or "auto".
+        jobs: processes on a CPU, all cores if left out; runs at once on a GPU.
+        retry_failed: whether to do failed runs again.
+        listener: who is told.
+    """
+    done: dict[RunConfig, RunRecord] = {}
+    refused: OSError | None = None
+    todo = missing_runs(configs, store, retry_failed=retry_failed)
+    work = _on_gpu if choose_device(device) == "cuda" else _on_cores
+    for config, record in work(todo, material, jobs, listener) if todo else ():
+        done[config] = record
+        try:
+            if store is not None:
+                store.write(record)
+        except OSError as error:
+            refused = refused or error
+            listener.on_note(f"the record of {config.method}, seed {config.seed}, could not be written: {error}.")
+        listener.on_done(record)
+    if refused is not None:  # told only now, so that the other runs could go on
+        raise refused
+    return [_record(config, done, store) for config in configs]
+
+
+def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordStore | None) -> RunRecord:
+    return done[config] if config in done or store is None else store.read(run_id(config.to_dict()))
+
+
+def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool:
+    name = run_id(config.to_dict())
+    if not store.has(name):
+        return False
+    try:
+        return store.read(name).status == "done" or not retry_failed
+    except InputError:
+        return False
+
+
+def _on_cores(
+    configs: Sequence[RunConfig], material: Material, jobs: int | None, listener: Listener
+) -> Iterator[tuple[RunConfig, RunRecord]]:
+    """Each run in a process of its own, with the plain loop."""
+    seen = 0
+
+    def count(ticks: int) -> None:
+        nonlocal seen
+        listener.on_images((ticks - seen) * _training_items(configs[0], material))
+        seen = ticks
+
+    futures = in_processes(
+        _train_in_worker, configs, jobs=jobs, setup=_set_material, setup_arguments=(material,), on_ticks=count
+    )
+    for place, future in futures:
+        try:
+            yield configs[place], future.result()
+        except BrokenProcessPool:
+            raise VotewiseError(
+                "a process that was training was ended by the system, probably for lack of memory. Finished runs are "
+                "kept; call again with fewer --jobs."
+            ) from None
+
+
+_material: Material | None = None  # of this worker process
+
+
+def _set_material(material: Material) -> None:
+    global _material
+    _material = material
+
+
+def _train_in_worker(config: RunConfig) -> RunRecord:
+    assert _material is not None
+    return train_run(config, _material, on_epoch=tick)
+
+
+def train_run(
+    config: RunConfig, material: Material, *, device: str = "cpu", on_epoch: Callable[[], None] | None = None
+) -> RunRecord:
+    """One run with the plain loop, from votes to record."""
+    import torch
+
+    from votewise.training import train_job
+
+    start = time.perf_counter()
+    outcome: Trained | DivergedError
+    try:
+        outcome = train_job(
+            model_maker(config, material),
+            torch.from_numpy(material.inputs),
+            make_job(config, material),
+            config.recipe,
+            device=device,
+            on_epoch=on_epoch,
+        )
+    except DivergedError as error:
+        outcome = error
+    return make_record(config, material, outcome, seconds=time.perf_counter() - start, device=device)
+
+
+def model_maker(config: RunConfig, material: Material) -> Callable[[], Any]:
+    """What builds the model of a run for its data."""
+    from votewise.models import find_model
+
+    row = find_model(config.model, material.kind)
+    return lambda: row.build(material.votes.n_classes, material.inputs.shape[1:])
+
+
+def _on_gpu(
+    configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener
+) -> Iterator[tuple[RunConfig, RunRecord]]:
+    """Runs alike in model, recipe and split together, several at once."""
+    import torch
+
+    from votewise.training import train_jobs
+    from votewise.training.engine import AT_ONCE
+
+    inputs = torch.from_numpy(material.inputs)
+    for group in _alike(configs):
+        outcomes = train_jobs(
+            model_maker(group[0], material),
+            inputs,
+            [make_job(config, material) for config in group],
+            group[0].recipe,
+            at_once=at_once or AT_ONCE,
+            on_epoch=partial(_count_epoch, listener, _training_items(group[0], material)),
+            on_note=listener.on_note,
+        )
+        for place, outcome, seconds in outcomes:
+            yield group[place], make_record(group[place], material, outcome, seconds=seconds, device="cuda")
+
+
+def _count_epoch(listener: Listener, images: int, _place: int) -> None:
+    listener.on_images(images)
+
+
+def _alike(configs: Sequence[RunConfig]) -> list[list[RunConfig]]:
+    groups: dict[Any, list[RunConfig]] = {}
+    for config in configs:
+        groups.setdefault((config.model, config.recipe, config.held_out, config.selected), []).append(config)
+    return list(groups.values())
+
+
+def _training_items(config: RunConfig, material: Material) -> int:
+    return len(split_items(config, material).train)
