@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
 
 from votewise._checks import check_choice
+from votewise._errors import InputError
+
+FOUND = "found"
+CHANGED = "found (not the released bytes)"
+DIFFERS = "differs"
+MISSING = "not found"
+
+# Of the files that can hold a part, the state of the best one counts.
+_BEST_FIRST = (FOUND, CHANGED, DIFFERS, MISSING)
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a data set: its name as released, and the SHA-256 of its bytes where that is settled."""
+    """One file of a data set.
+
+    Attributes:
+        name: its path below the data folder, as released.
+        checksum: "sha256:" or "md5:" and the digest of its bytes, where that is settled. MD5 is what some authors
+            publish; nobody knows how to make a second file to a given MD5, which is all that is asked of it here.
+        url: where the file itself can be fetched; None if that takes a person.
+        exact: whether other bytes mean another content; if not, whoever loads the file checks what it holds.
+    """
 
     name: str
     checksum: str | None = None
+    url: str | None = None
+    exact: bool = True
 
 
 @dataclass(frozen=True)
@@ -28,7 +48,8 @@ class Dataset:
         licence: as its authors state it.
         citation: whom to cite.
         source: where its authors publish it.
-        files: what to place in the data folder; empty if it comes with a package.
+        parts: what to place in the data folder: each part by the files that can hold it, the one to prefer first;
+            empty if it comes with a package.
     """
 
     title: str
@@ -36,7 +57,7 @@ class Dataset:
     licence: str
     citation: str
     source: str
-    files: tuple[DataFile, ...]
+    parts: tuple[tuple[DataFile, ...], ...]
 
 
 DATASETS: dict[str, Dataset] = {
@@ -52,9 +73,25 @@ DATASETS: dict[str, Dataset] = {
         "human labels of the CIFAR-10 test images",
         "10,000 images, 511,000 votes, 10 classes",
         "CC BY-NC-SA 4.0 (votes); none stated (images)",
-        "Peterson et al. 2019, arXiv 1908.07086",
-        "github.com/jcpeterson/cifar-10h",
-        (DataFile("cifar10h-counts.npy", "9b36b4550349af56c79083356312eb4af856cc5fd3caf1f669d40b9d0bbb69ff"),),
+        "Peterson et al. 2019, arXiv 1908.07086; Krizhevsky 2009, University of Toronto (images)",
+        "github.com/jcpeterson/cifar-10h; www.cs.toronto.edu/~kriz/cifar.html (images)",
+        (
+            (
+                DataFile(
+                    "cifar10h-counts.npy",
+                    "sha256:9b36b4550349af56c79083356312eb4af856cc5fd3caf1f669d40b9d0bbb69ff",
+                    "https://raw.githubusercontent.com/jcpeterson/cifar-10h/master/data/cifar10h-counts.npy",
+                ),
+            ),
+            (
+                DataFile("cifar-10-batches-py/test_batch", "md5:40351d587109b95175f43aff81a1287e", exact=False),
+                DataFile(
+                    "cifar-10-python.tar.gz",
+                    "md5:c58f30108f718f92721af3b95e74349a",
+                    "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
+                ),
+            ),
+        ),
     ),
     "chaosnli": Dataset(
         "natural language inference, 100 votes an item",
@@ -63,9 +100,21 @@ DATASETS: dict[str, Dataset] = {
         "Nie, Zhou & Bansal 2020, arXiv 2010.03532",
         "github.com/easonnie/ChaosNLI",
         (
-            DataFile("chaosNLI_snli.jsonl", "99f9015ddda7d85f66a087452bc30d53974314fe27e7d589e2f41ad44bd509c1"),
-            DataFile("chaosNLI_mnli_m.jsonl", "8eb49b589488e7b1a9ec95fb8a864bd50f0509b4f808eed0aed3f8167617664d"),
-            DataFile("chaosNLI_alphanli.jsonl", "f55817ecc11a02ba3030cd7d2c567d23843456809020723abad53f4fde024c9e"),
+            (
+                DataFile(
+                    "chaosNLI_snli.jsonl", "sha256:99f9015ddda7d85f66a087452bc30d53974314fe27e7d589e2f41ad44bd509c1"
+                ),
+            ),
+            (
+                DataFile(
+                    "chaosNLI_mnli_m.jsonl", "sha256:8eb49b589488e7b1a9ec95fb8a864bd50f0509b4f808eed0aed3f8167617664d"
+                ),
+            ),
+            (
+                DataFile(
+                    "chaosNLI_alphanli.jsonl", "sha256:f55817ecc11a02ba3030cd7d2c567d23843456809020723abad53f4fde024c9e"
+                ),
+            ),
         ),
     ),
     "popquorn": Dataset(
@@ -74,17 +123,69 @@ DATASETS: dict[str, Dataset] = {
         "none stated",
         "Pei & Jurgens 2023, arXiv 2306.06826",
         "github.com/Jiaxin-Pei/Potato-Prolific-Dataset, dataset/offensiveness/raw_data.csv",
-        (DataFile("popquorn_offensiveness.csv", "fb0589093d45da76bf4ef4d0abff679b540bdd5b17af5764913b3ccd0a069e1e"),),
+        (
+            (
+                DataFile(
+                    "popquorn_offensiveness.csv",
+                    "sha256:fb0589093d45da76bf4ef4d0abff679b540bdd5b17af5764913b3ccd0a069e1e",
+                    "https://raw.githubusercontent.com/Jiaxin-Pei/Potato-Prolific-Dataset/"
+                    "c329119e878037654f6aa59b319aae6e996585bb/dataset/offensiveness/raw_data.csv",
+                ),
+            ),
+        ),
+    ),
+    "svhn": Dataset(
+        "house numbers in photographs, as outliers for CIFAR-10 models",
+        "26,032 images of digits; images only, no votes",
+        "non-commercial use only",
+        "Netzer et al. 2011, NIPS workshop on deep learning and unsupervised feature learning",
+        "ufldl.stanford.edu/housenumbers",
+        (
+            (
+                DataFile(
+                    "test_32x32.mat",
+                    "md5:eb5a983be6a315427106f1b164d9cef3",
+                    "http://ufldl.stanford.edu/housenumbers/test_32x32.mat",
+                ),
+                DataFile("svhn_test_10k.npz"),
+            ),
+        ),
+    ),
+    "cifar100": Dataset(
+        "things of 100 other classes, as outliers for CIFAR-10 models",
+        "10,000 images; images only, no votes",
+        "none stated",
+        "Krizhevsky 2009, University of Toronto",
+        "www.cs.toronto.edu/~kriz/cifar.html",
+        (
+            (
+                DataFile("cifar-100-python/test", "md5:f0ef6b0ae62326f3e7ffdfab6717acfc", exact=False),
+                DataFile(
+                    "cifar-100-python.tar.gz",
+                    "md5:eb9058c3a382ffc7106e4002c42a8d85",
+                    "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
+                ),
+                DataFile("cifar100_part.npz"),
+            ),
+        ),
     ),
 }
 
 
 @dataclass(frozen=True)
 class FileState:
-    """One file and how it stands: "found", "not found" or "differs" (from the released bytes)."""
+    """One part of a data set and how it stands.
+
+    Attributes:
+        name: the file that holds it, or would.
+        state: "found", "found (not the released bytes)", "differs" (from the released bytes) or "not found";
+            after fetching also "fetched".
+        instead: other files that would do, where this one does not.
+    """
 
     name: str
     state: str
+    instead: tuple[str, ...] = ()
 
 
 def data_folder() -> Path:
@@ -98,13 +199,70 @@ def find_dataset(name: str) -> Dataset:
 
 
 def file_states(dataset: Dataset, folder: Path) -> list[FileState]:
-    """How each file of a data set stands in a folder."""
-    return [FileState(file.name, _state(folder / file.name, file.checksum)) for file in dataset.files]
+    """How each part of a data set stands in a folder."""
+    return [_part_state(part, folder) for part in dataset.parts]
 
 
-def _state(path: Path, checksum: str | None) -> str:
-    if not path.is_file():
-        return "not found"
+def locate(name: str, folder: Path | None = None) -> list[Path]:
+    """The file that holds each part of a data set; what is missing is named, with how to get it.
+
+    Args:
+        name: a data set of the catalogue.
+        folder: where it lies; `data_folder()` if left out.
+    """
+    place = data_folder() if folder is None else Path(folder)
+    parts = find_dataset(name).parts
+    there = [[place / file.name for file in part if (place / file.name).is_file()] for part in parts]
+    missing = [part for part, paths in zip(parts, there, strict=True) if not paths]
+    if missing:
+        raise InputError(
+            f"the data set {name} must lie in {str(place)!r}",
+            f"it lacks {' and '.join(_either(part) for part in missing)}",
+            f"Run 'votewise datasets fetch {name}', or {by_hand(name, missing, place)}; if they lie elsewhere, set "
+            "VOTEWISE_DATA to that folder",
+        )
+    return [paths[0] for paths in there]
+
+
+def by_hand(name: str, parts: list[tuple[DataFile, ...]], folder: Path) -> str:
+    """How a person gets some parts of a data set."""
+    sources = dict.fromkeys(fetchable(part).url or find_dataset(name).source for part in parts)
+    what = " and ".join(fetchable(part).name for part in parts)
+    it = "it" if len(parts) == 1 else "them"
+    return f"get {what} by hand from {' and '.join(sources)} and place {it} in {str(folder)!r}"
+
+
+def fetchable(part: tuple[DataFile, ...]) -> DataFile:
+    """The file of a part that can be fetched; the preferred one if none can."""
+    return next((file for file in part if file.url is not None), part[0])
+
+
+def matches(path: Path, checksum: str | None) -> bool:
+    """Whether a file has the bytes that a checksum names; any will do where there is none."""
+    if checksum is None:
+        return True
+    algorithm, _, expected = checksum.partition(":")
     with path.open("rb") as file:
-        digest = sha256(file.read()).hexdigest()
-    return "found" if checksum in (None, digest) else "differs"
+        return hashlib.file_digest(file, partial(hashlib.new, algorithm, usedforsecurity=False)).hexdigest() == expected
+
+
+def _part_state(part: tuple[DataFile, ...], folder: Path) -> FileState:
+    states = [_state(folder / file.name, file) for file in part]
+    best = min(states, key=_BEST_FIRST.index)
+    chosen = fetchable(part) if best == MISSING else part[states.index(best)]
+    instead = () if best in (FOUND, CHANGED) else tuple(file.name for file in part if file is not chosen)
+    return FileState(chosen.name, best, instead)
+
+
+def _state(path: Path, file: DataFile) -> str:
+    if not path.is_file():
+        return MISSING
+    if matches(path, file.checksum):
+        return FOUND
+    return DIFFERS if file.exact else CHANGED
+
+
+def _either(part: tuple[DataFile, ...]) -> str:
+    first = fetchable(part)
+    others = [file.name for file in part if file is not first]
+    return f"{first.name} (or {' or '.join(others)})" if others else first.name

@@ -1,35 +1,63 @@
-"""`votewise datasets`: known data, where it goes, its licence."""
+"""`votewise datasets`: known data, where it goes, its licence; and fetching it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from votewise._errors import InputError
 from votewise.cli import options
 from votewise.cli.options import Json, Quiet
 
+if TYPE_CHECKING:
+    from votewise.datasets import FileState
+
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="One data set, in full.", show_default=False)] = None,
+    verb: Annotated[
+        str | None, typer.Argument(metavar="fetch", help="Get what a data set lacks.", show_default=False)
+    ] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One data set, in full.", show_default=False)
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Data folder, instead of $VOTEWISE_DATA.", show_default=False)
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Known data: where it goes, its licence."""
+    """Known data: where it goes, its licence; fetch it."""
+    from votewise.datasets import data_folder
+
+    folder = data_folder() if data is None else data
+    if verb == "fetch" and name is not None:
+        _fetch(name, folder, as_json, quiet)
+    elif verb != "fetch" and name is None:
+        _show(verb, folder, as_json, quiet)  # a single word is the name of a data set
+    else:
+        raise InputError(
+            "datasets takes nothing, NAME, or fetch NAME",
+            f"{' '.join(filter(None, (verb, name)))!r} came",
+            "Run 'votewise datasets' for the names",
+        )
+
+
+def _show(name: str | None, folder: Path, as_json: bool, quiet: bool) -> None:
     from rich.markup import escape
 
-    from votewise.datasets import DATASETS, data_folder, file_states, find_dataset
+    from votewise.datasets import DATASETS, file_states, find_dataset
 
     chosen = DATASETS if name is None else {name: find_dataset(name)}
-    folder = data_folder()
     states = {key: file_states(dataset, folder) for key, dataset in chosen.items()}
     if as_json:
-        rows = [
-            {"name": key, **asdict(dataset), "files": [asdict(state) for state in states[key]]}
-            for key, dataset in chosen.items()
-        ]
-        options.print_json({"folder": str(folder), "datasets": rows})
+        facts = {key: {"name": key, **asdict(dataset)} for key, dataset in chosen.items()}
+        for key, row in facts.items():
+            del row["parts"]
+            row["files"] = [asdict(state) for state in states[key]]
+        options.print_json({"folder": str(folder), "datasets": list(facts.values())})
         return
     screen = options.console()
     for key, dataset in chosen.items():
@@ -37,7 +65,39 @@ def datasets(
         screen.print(f"  {dataset.votes}; licence: {dataset.licence}", markup=False)
         if name is not None:
             screen.print(f"  cite: {dataset.citation}\n  from: {dataset.source}", markup=False)
-        for file in states[key]:
-            screen.print(f"  {file.name}: {file.state}", markup=False)
+        for state in states[key]:
+            screen.print(f"  {_line(state)}", markup=False)
     if not quiet:
         screen.print(f"\nFiles go to {folder} (set VOTEWISE_DATA to change that), named as above.", markup=False)
+        screen.print("Get what is not found with: votewise datasets fetch NAME", markup=False)
+
+
+def _fetch(name: str, folder: Path, as_json: bool, quiet: bool) -> None:
+    from votewise.datasets import DownloadError, fetch
+
+    try:
+        with options.progress(quiet or as_json) as display:
+            tasks: dict[str, object] = {}
+
+            def advance(file: str, done: int, total: int | None) -> None:
+                if file not in tasks:
+                    tasks[file] = display.add_task(file, total=total)
+                display.update(tasks[file], completed=done, total=total)  # type: ignore[arg-type]
+
+            states = fetch(name, folder, on_progress=advance)
+    except DownloadError as error:  # nothing was wrong with what the user typed, so it is no bad input
+        typer.echo(f"votewise: {error}", err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        options.print_json({"folder": str(folder), "name": name, "files": [asdict(state) for state in states]})
+        return
+    for state in states:
+        typer.echo(_line(state))
+    if not states:
+        typer.echo(f"{name}: nothing to fetch, it comes with a package")
+    options.note(f"the files are in {folder}.", quiet or not states)
+
+
+def _line(state: FileState) -> str:
+    others = f" (or {' or '.join(state.instead)})" if state.instead else ""
+    return f"{state.name}{others}: {state.state}"

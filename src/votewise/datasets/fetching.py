@@ -1,0 +1,261 @@
+"""Fetching data sets: over the network once, checked before they count, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from votewise._errors import InputError, VotewiseError
+from votewise.datasets.catalog import (
+    DIFFERS,
+    MISSING,
+    DataFile,
+    FileState,
+    by_hand,
+    data_folder,
+    fetchable,
+    file_states,
+    find_dataset,
+    matches,
+)
+
+if TYPE_CHECKING:
+    from urllib.request import OpenerDirector
+
+OnProgress = Callable[[str, int, int | None], None]
+
+_TIMEOUT = 30.0  # seconds without a byte
+_TRIES = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 5
+_BLOCK = 1 << 17
+_MOST_BYTES = 1 << 28  # the largest file of the catalogue has 171 MB
+
+# Without encryption only to this machine, and to a host that offers nothing else: the checksum guards what comes.
+_PLAIN_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "ufldl.stanford.edu"})
+
+
+class DownloadError(VotewiseError):
+    """A file could not be fetched: no network, no such file, or other bytes than were published."""
+
+    def __init__(self, wanted: str, came: str, remedy: str) -> None:
+        """Compose the message from its three parts, each without a closing full stop."""
+        super().__init__(f"{wanted}, but {came}. {remedy}.")
+
+
+class _StoppedError(Exception):
+    """A try to fetch a file came to nothing."""
+
+
+class _CutError(_StoppedError):
+    """The connection ended before the file did, so that another try may bring the rest."""
+
+
+def fetch(dataset: str, folder: Path | None = None, *, on_progress: OnProgress | None = None) -> list[FileState]:
+    """Bring what a data set lacks into a folder; what is there stays as it is.
+
+    A file that comes is compared with its published checksum and takes its place only then. A fetch that was
+    interrupted goes on where it stopped. `DownloadError` says how to place by hand what could not be had.
+
+    Args:
+        dataset: a name of the catalogue.
+        folder: where the files go; `data_folder()` if left out. It is made if need be.
+        on_progress: called with a file's name, the bytes that have come and the bytes in all (None if unknown).
+    """
+    known = find_dataset(dataset)
+    place = data_folder() if folder is None else Path(folder)
+    states = file_states(known, place)
+    _refuse_other_bytes(states, place)
+    missing = [part for part, now in zip(known.parts, states, strict=True) if now.state == MISSING]
+    _refuse_what_takes_a_person(dataset, missing, place)
+    for done, part in enumerate(missing):
+        advice = f"Try again later, or {by_hand(dataset, missing[done:], place)}"
+        download(fetchable(part), place, advice, on_progress)
+    return [FileState(now.name, "fetched") if now.state == MISSING else now for now in states]
+
+
+def download(file: DataFile, folder: Path, advice: str, on_progress: OnProgress | None = None) -> None:
+    """Bring one file into a folder, whole or not at all.
+
+    Args:
+        file: what to fetch: its url, its checksum and its name below the folder.
+        folder: where it goes.
+        advice: what to tell a person to do if it fails.
+        on_progress: as for `fetch`.
+
+    Raises:
+        DownloadError: the file could not be had.
+    """
+    target = _free_path(folder / file.name)
+    part = target.with_name(f"{target.name}.part")
+    resumed = part.exists()
+    _receive(file, part, advice, on_progress)
+    if matches(part, file.checksum):
+        part.replace(target)
+        return
+    part.unlink()
+    if not resumed:
+        raise DownloadError(
+            f"{file.url} must give the published bytes of {file.name} ({file.checksum})", "other bytes came", advice
+        )
+    download(file, folder, advice, on_progress)  # what lay there was of something else; now from the beginning
+
+
+def _refuse_other_bytes(states: list[FileState], folder: Path) -> None:
+    for state in states:
+        if state.state == DIFFERS:
+            raise InputError(
+                f"{str(folder / state.name)!r} must have the published bytes",
+                "it has others; it was left as it is",
+                "Move it away and fetch again, or name another folder with --data or VOTEWISE_DATA",
+            )
+
+
+def _refuse_what_takes_a_person(dataset: str, missing: list[tuple[DataFile, ...]], folder: Path) -> None:
+    hidden = [part for part in missing if fetchable(part).url is None]
+    if hidden:
+        raise InputError(
+            f"{dataset} can be fetched only where each file has an address of its own",
+            f"there is none for {' and '.join(fetchable(part).name for part in hidden)}",
+            f"You can {by_hand(dataset, hidden, folder)}",
+        )
+
+
+def _free_path(path: Path) -> Path:
+    """A path that a file can take, with its folder made."""
+    in_the_way = next((place for place in reversed(path.parents) if place.exists() and not place.is_dir()), None)
+    if in_the_way is not None:
+        raise InputError("the data folder must be a folder", f"{str(in_the_way)!r} is a file", "Name another folder")
+    if path.exists():
+        raise InputError(f"{str(path)!r} must be free for a file", "something lies there", "Move it away")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _receive(file: DataFile, part: Path, advice: str, on_progress: OnProgress | None) -> None:
+    """Bring the bytes of a file to `part`, after those that are there; goes on as long as each try brings more."""
+    for attempt in range(_TRIES):
+        before = _size(part)
+        try:
+            _receive_rest(file, part, on_progress)
+            return
+        except _StoppedError as stop:
+            gained = isinstance(stop, _CutError) and _size(part) > before
+            if attempt == _TRIES - 1 or not gained:
+                kept = f"; {_size(part):,} bytes are kept for the next try" if _size(part) else ""
+                raise DownloadError(f"{file.name} was to come from {file.url}", f"{stop}{kept}", advice) from None
+
+
+def _receive_rest(file: DataFile, part: Path, on_progress: OnProgress | None) -> None:
+    from urllib.error import HTTPError
+
+    start = _size(part)
+    try:
+        response = _open(str(file.url), start)
+    except HTTPError as refusal:
+        refusal.close()
+        if refusal.code == 416 and start:  # nothing is left to send: the checksum will tell whether it was all
+            return
+        raise _StoppedError(f"the server said: {refusal.code} {refusal.reason}") from None
+    except (OSError, HTTPException, ValueError) as error:  # ValueError: it sent us on to an address that is none
+        raise _StoppedError(f"no connection came about ({_reason(error)})") from None
+    with response:
+        goes_on = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+        _write(response, part, start if goes_on else 0, lambda *counts: _tell(on_progress, file.name, *counts))
+
+
+def _write(response: HTTPResponse, part: Path, start: int, tell: Callable[[int, int | None], None]) -> None:
+    """Write what comes behind the first `start` bytes of `part`; a server that ignores the range begins again."""
+    announced = response.headers.get("Content-Length", "")
+    total = start + int(announced) if announced.isdigit() else None
+    _refuse_too_long(total or 0)
+    with part.open("ab" if start else "wb") as kept:
+        done = start
+        tell(done, total)
+        for block in _blocks(response):
+            done += len(block)
+            _refuse_too_long(done)
+            kept.write(block)
+            tell(done, total)
+        kept.flush()
+        os.fsync(kept.fileno())
+    if total is not None and done < total:
+        raise _CutError(f"the connection ended after {done:,} of {total:,} bytes")
+
+
+def _blocks(response: HTTPResponse) -> Iterator[bytes]:
+    while True:
+        try:
+            block = response.read(_BLOCK)
+        except (OSError, HTTPException) as error:
+            raise _CutError(f"the connection broke ({_reason(error)})") from None
+        if not block:
+            return
+        yield block
+
+
+def _open(url: str, start: int) -> HTTPResponse:
+    """Ask for a file from byte `start` on, and go where the server sends us if that is safe."""
+    from urllib.error import HTTPError
+    from urllib.request import Request
+
+    # Compression on the way would make byte ranges and checksums those of something else.
+    headers = {"User-Agent": "votewise", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    for _ in range(_MOST_REDIRECTS):
+        _check_address(url)
+        try:
+            return _opener().open(Request(url, headers=headers), timeout=_TIMEOUT)
+        except HTTPError as answer:
+            if answer.code not in _REDIRECTS or "Location" not in answer.headers:
+                raise
+            answer.close()
+            url = urljoin(url, answer.headers["Location"])
+    raise _StoppedError("the server sends us on without end")
+
+
+def _opener() -> OpenerDirector:
+    """What opens addresses: http and https alone, where urllib's own would also read files and follow redirects."""
+    from urllib import request
+
+    opener = request.OpenerDirector()
+    for handler in (
+        request.ProxyHandler(),
+        request.HTTPHandler(),
+        request.HTTPSHandler(),
+        request.HTTPDefaultErrorHandler(),
+        request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _check_address(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _PLAIN_HOSTS):
+        return
+    raise _StoppedError(f"the address {url!r} is not one that is safe to follow (https)")
+
+
+def _refuse_too_long(size: int) -> None:
+    if size > _MOST_BYTES:
+        raise _StoppedError(f"the file is longer than {_MOST_BYTES:,} bytes, which is not the one")
+
+
+def _tell(on_progress: OnProgress | None, name: str, done: int, total: int | None) -> None:
+    if on_progress is not None:
+        on_progress(name, done, total)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in the system's words; urllib wraps it."""
+    return str(getattr(error, "reason", error)) or type(error).__name__

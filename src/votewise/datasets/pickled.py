@@ -1,0 +1,265 @@
+"""Reading a pickle of plain values as the data it is: nothing that it asks for is ever imported or called.
+
+A pickle is a program for a stack machine, and Python's own machine will call whatever the program names. The one here
+knows only the instructions that build lists, dicts, tuples, texts, numbers, and arrays of bytes as NumPy pickles
+them; the functions NumPy names for that are markers that stand for a few lines below. The standard library's
+`pickletools` splits the bytes into instructions, which it does without carrying any out.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ByteArray = npt.NDArray[np.uint8]
+
+# A batch of 10,000 images takes some 50,000 instructions. An instruction of one byte can make a value of a hundred, so
+# a file that is no batch could otherwise fill the memory.
+_MOST_INSTRUCTIONS = 500_000
+_MOST_DIMENSIONS = 8
+
+
+class PickleError(ValueError):
+    """A pickle is damaged, or holds more than plain values."""
+
+
+def read_pickle(raw: bytes) -> Any:
+    """The value a pickle describes: dicts, lists, texts, numbers, bytes and arrays of bytes.
+
+    Strings of Python 2, and the keys of dicts, come as text.
+
+    Args:
+        raw: the bytes of a pickle of protocol 2 or later.
+
+    Raises:
+        PickleError: it is damaged, or asks for anything beyond plain values.
+
+    Example:
+        >>> import pickle
+        >>> read_pickle(pickle.dumps({"labels": [3, 8]}))
+        {'labels': [3, 8]}
+    """
+    import pickletools
+
+    try:
+        with warnings.catch_warnings(action="ignore"):  # pickletools warns of odd escapes in damaged names
+            return _plain(_run(pickletools.genops(raw)))
+    except PickleError:
+        raise
+    except (ValueError, KeyError, IndexError, MemoryError, OverflowError) as error:
+        raise PickleError(f"it is damaged ({type(error).__name__})") from None
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A module and a name in it, as the pickle wrote them: never looked up."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class _ByteType:
+    """Stands for `numpy.dtype("u1")`, the one type of array that is read."""
+
+
+@dataclass
+class _Array:
+    """An array that is described in two steps: made empty first, then given its content."""
+
+    content: ByteArray | None = None
+
+
+@dataclass
+class _Machine:
+    """The stack, the stacks put aside at each mark, and the values that the pickle refers to again."""
+
+    stack: list[Any] = field(default_factory=list)
+    aside: list[list[Any]] = field(default_factory=list)
+    memo: dict[int, Any] = field(default_factory=dict)
+
+    def push(self, value: Any) -> None:
+        self.stack.append(value)
+
+    def pop(self) -> Any:
+        return self.stack.pop()
+
+    def pop_last(self, count: int) -> tuple[Any, ...]:
+        values = [self.stack.pop() for _ in range(count)]
+        return tuple(reversed(values))
+
+    def mark(self) -> None:
+        self.aside.append(self.stack)
+        self.stack = []
+
+    def pop_to_mark(self) -> list[Any]:
+        values, self.stack = self.stack, self.aside.pop()
+        return values
+
+    def top(self, kind: type) -> Any:
+        if not isinstance(self.stack[-1], kind):
+            raise PickleError("it is damaged (a value is put into something that cannot hold it)")
+        return self.stack[-1]
+
+    def remember(self, number: int) -> None:
+        self.memo[number] = self.stack[-1]
+
+
+def _run(program: Iterator[tuple[Any, Any, Any]]) -> Any:
+    machine = _Machine()
+    for instruction, argument, _ in islice(program, _MOST_INSTRUCTIONS):
+        if instruction.name == "STOP":
+            return machine.pop()
+        if instruction.name not in _INSTRUCTIONS:
+            raise PickleError(f"it holds the instruction {instruction.name}, which plain values do not need")
+        _INSTRUCTIONS[instruction.name](machine, argument)
+    raise PickleError(f"it takes more than {_MOST_INSTRUCTIONS:,} instructions")
+
+
+def _append(machine: _Machine, values: list[Any] | tuple[Any, ...]) -> None:
+    machine.top(list).extend(map(_plain, values))
+
+
+def _set_items(machine: _Machine, values: list[Any] | tuple[Any, ...]) -> None:
+    target = machine.top(dict)
+    for key, value in zip(values[::2], values[1::2], strict=True):
+        target[_text(key)] = _plain(value)
+
+
+def _name_from_stack(machine: _Machine) -> None:
+    module, name = machine.pop_last(2)
+    machine.push(_Name(f"{_text(module)} {_text(name)}"))
+
+
+def _call(machine: _Machine) -> None:
+    function, arguments = machine.pop_last(2)
+    name = function.text if isinstance(function, _Name) else type(function).__name__
+    if name not in _STAND_INS:
+        raise PickleError(f"it asks to call {name.replace(' ', '.')[:80]!r}, which could run code")
+    if not isinstance(arguments, tuple):
+        raise PickleError("it is damaged (a call without arguments)")
+    machine.push(_STAND_INS[name](arguments))
+
+
+def _build(machine: _Machine) -> None:
+    state = machine.pop()
+    target = machine.stack[-1]
+    if isinstance(target, _Array):
+        target.content = _content(state)
+    elif not isinstance(target, _ByteType):  # the state of a type of single bytes says nothing new
+        raise PickleError("it sets the state of something that is no array")
+
+
+def _content(state: Any) -> ByteArray:
+    match state:
+        case (_, shape, _ByteType(), bool(by_column), raw):
+            return _array_of(raw, shape, "F" if by_column else "C")
+    raise PickleError("it holds an array that is not one of bytes (uint8)")
+
+
+def _array_of(raw: Any, shape: Any, order: Any) -> ByteArray:
+    data = raw.encode("latin-1") if isinstance(raw, str) else raw
+    sizes = shape if isinstance(shape, tuple) else ()
+    if not isinstance(data, (bytes, bytearray)) or not 0 < len(sizes) <= _MOST_DIMENSIONS or order not in ("C", "F"):
+        raise PickleError("it is damaged (an array without shape or content)")
+    if not all(type(size) is int and size >= 0 for size in sizes) or math.prod(sizes) != len(data):
+        raise PickleError(f"it is damaged (an array of {len(data):,} bytes does not have the shape it states)")
+    return np.frombuffer(data, np.uint8).reshape(sizes, order=order)
+
+
+def _start_array(_: tuple[Any, ...]) -> _Array:
+    return _Array()
+
+
+def _make_type(arguments: tuple[Any, ...]) -> _ByteType:
+    if not arguments or arguments[0] not in ("u1", "|u1", "uint8"):
+        raise PickleError("it holds an array that is not one of bytes (uint8)")
+    return _ByteType()
+
+
+def _make_array(arguments: tuple[Any, ...]) -> _Array:
+    match arguments:
+        case (raw, _ByteType(), shape, order):
+            return _Array(_array_of(raw, shape, order))
+    raise PickleError("it holds an array that is not one of bytes (uint8)")
+
+
+def _encode(arguments: tuple[Any, ...]) -> bytes:
+    match arguments:
+        case (str(text), "latin1" | "latin-1"):
+            return text.encode("latin-1")
+    raise PickleError("it is damaged (bytes written in an unknown way)")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if not isinstance(value, str):
+        raise PickleError("it has a name that is no text")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """A value as it is handed out; markers, and tuples that may hold them, are for use inside the machine alone."""
+    if isinstance(value, _Array) and value.content is not None:
+        return value.content
+    if isinstance(value, (_Array, _Name, _ByteType, tuple)):
+        raise PickleError("it holds something other than dicts, lists, texts, numbers and arrays")
+    return value
+
+
+# What NumPy and Python write into a pickle of an array of bytes, by the names of all their versions.
+_STAND_INS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+    "numpy.core.multiarray _reconstruct": _start_array,
+    "numpy._core.multiarray _reconstruct": _start_array,
+    "numpy.core.numeric _frombuffer": _make_array,
+    "numpy._core.numeric _frombuffer": _make_array,
+    "numpy dtype": _make_type,
+    "_codecs encode": _encode,
+}
+
+
+def _push(machine: _Machine, argument: Any) -> None:
+    machine.push(argument)
+
+
+_LITERALS = (
+    "BININT BININT1 BININT2 LONG1 SHORT_BINSTRING BINSTRING SHORT_BINUNICODE BINUNICODE BINUNICODE8 "
+    "SHORT_BINBYTES BINBYTES BINBYTES8 BYTEARRAY8"
+)
+
+_INSTRUCTIONS: dict[str, Callable[[_Machine, Any], None]] = {
+    **dict.fromkeys(_LITERALS.split(), _push),
+    "PROTO": lambda *_: None,
+    "FRAME": lambda *_: None,
+    "NONE": lambda machine, _: machine.push(None),
+    "NEWTRUE": lambda machine, _: machine.push(True),
+    "NEWFALSE": lambda machine, _: machine.push(False),
+    "MARK": lambda machine, _: machine.mark(),
+    "EMPTY_LIST": lambda machine, _: machine.push([]),
+    "EMPTY_DICT": lambda machine, _: machine.push({}),
+    "EMPTY_TUPLE": lambda machine, _: machine.push(()),
+    "TUPLE": lambda machine, _: machine.push(tuple(machine.pop_to_mark())),
+    "TUPLE1": lambda machine, _: machine.push(machine.pop_last(1)),
+    "TUPLE2": lambda machine, _: machine.push(machine.pop_last(2)),
+    "TUPLE3": lambda machine, _: machine.push(machine.pop_last(3)),
+    "APPEND": lambda machine, _: _append(machine, machine.pop_last(1)),
+    "APPENDS": lambda machine, _: _append(machine, machine.pop_to_mark()),
+    "SETITEM": lambda machine, _: _set_items(machine, machine.pop_last(2)),
+    "SETITEMS": lambda machine, _: _set_items(machine, machine.pop_to_mark()),
+    "BINPUT": lambda machine, number: machine.remember(number),
+    "LONG_BINPUT": lambda machine, number: machine.remember(number),
+    "MEMOIZE": lambda machine, _: machine.remember(len(machine.memo)),
+    "BINGET": lambda machine, number: machine.push(machine.memo[number]),
+    "LONG_BINGET": lambda machine, number: machine.push(machine.memo[number]),
+    "GLOBAL": lambda machine, name: machine.push(_Name(name)),
+    "STACK_GLOBAL": lambda machine, _: _name_from_stack(machine),
+    "REDUCE": lambda machine, _: _call(machine),
+    "BUILD": lambda machine, _: _build(machine),
+}

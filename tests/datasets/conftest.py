@@ -1,0 +1,42 @@
+"""The released layouts, written anew from what the data folder holds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from batch_files import python2_batch
+
+
+@pytest.fixture(scope="session")
+def cifar10_images(data_folder: Path) -> np.ndarray:
+    """(10000, 32, 32, 3), cut from the contact sheet of the data folder."""
+    from PIL import Image
+
+    sheet, most = data_folder / "cifar10_test.webp", Image.MAX_IMAGE_PIXELS
+    if not sheet.is_file():
+        pytest.skip(f"no data: {data_folder} has no cifar10_test.webp")
+    try:
+        Image.MAX_IMAGE_PIXELS = None
+        with Image.open(sheet) as image:
+            pixels = np.asarray(image.convert("RGB"))
+    finally:
+        Image.MAX_IMAGE_PIXELS = most
+    return pixels.reshape(100, 32, 100, 32, 3).transpose(0, 2, 1, 3, 4).reshape(10_000, 32, 32, 3)
+
+
+@pytest.fixture(scope="session")
+def released(
+    data_folder: Path, cifar10_images: np.ndarray, cifar10_labels: np.ndarray, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with the votes and the unpacked images."""
+    folder = tmp_path_factory.mktemp("released")
+    (folder / "cifar-10-batches-py").mkdir()
+    names = [f"{number:05d}.png" for number in range(10_000)]
+    batch = python2_batch(cifar10_images, labels=cifar10_labels.tolist(), filenames=names)
+    (folder / "cifar-10-batches-py" / "test_batch").write_bytes(batch)
+    shutil.copyfile(data_folder / "cifar10h-counts.npy", folder / "cifar10h-counts.npy")
+    return folder
