@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -36,6 +36,17 @@ class Reading:
     suffixes: bool = False
     columns: tuple[str, ...] = ()
     text_column: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as they are saved with a model."""
+        return {**asdict(self), "columns": list(self.columns)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Reading:
+        """What `to_dict` gave."""
+        for name in values:
+            check_choice("how inputs are read", name, tuple(field.name for field in fields(cls)))
+        return cls(**{**values, "columns": tuple(values.get("columns", ()))})
 
 
 @dataclass(frozen=True, eq=False)

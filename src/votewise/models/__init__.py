@@ -3,7 +3,7 @@
 from votewise.models.catalog import KINDS as KINDS
 from votewise.models.catalog import MODELS as MODELS
 from votewise.models.catalog import Model as Model
-from votewise.models.catalog import check_side as check_side
+from votewise.models.catalog import check_inputs as check_inputs
 from votewise.models.catalog import default_model as default_model
 from votewise.models.catalog import find_model as find_model
 from votewise.models.features import MLP as MLP

@@ -78,10 +78,18 @@ def default_model(kind: str) -> str:
     return next(name for name, model in MODELS.items() if model.kind == check_choice("the kind of inputs", kind, KINDS))
 
 
-def check_side(name: str, side: int) -> None:
-    """Refuse images too small for a model."""
-    least = MODELS[name].least_side
-    if side < least:
+def check_inputs(name: str, kind: str, shape: tuple[int, ...]) -> None:
+    """Refuse inputs of a kind that a model does not take, and images that are too small for it.
+
+    Args:
+        name: of the model.
+        kind: of the inputs.
+        shape: of one input.
+    """
+    least = find_model(name, kind).least_side
+    if kind == "images" and min(shape[:2]) < least:
         raise InputError(
-            f"{name} needs images of at least {least} pixels on each side", f"{side} came", "Choose a larger --size"
+            f"{name} needs images of at least {least} pixels on each side",
+            f"they are {shape[0]} x {shape[1]}",
+            "Choose a larger --size",
         )

@@ -1,0 +1,170 @@
+"""A trained model in one file that holds numbers and text only: reading it runs no code."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from votewise._checks import check_choice, first_few
+from votewise._errors import InputError, MissingExtraError
+from votewise._files import whole_file
+from votewise.models import KINDS, find_model
+from votewise.training.config import TrainConfig
+from votewise.votes.table import check_class_names
+
+FORMAT = 1
+
+_KEY = "votewise"
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """What a model is, and how it came about.
+
+    Attributes:
+        model: its name among `MODELS`.
+        kind: of its inputs.
+        input_shape: of one input: images (H, W, C), features (D,), n-grams (L,).
+        classes: what its outputs mean.
+        recipe: it was trained by; its mean and std normalise images.
+        reading: how inputs are to be read, in plain JSON.
+        training: what else is worth knowing (method, seed, data, version), in plain JSON.
+    """
+
+    model: str
+    kind: str
+    input_shape: tuple[int, ...]
+    classes: tuple[str, ...]
+    recipe: TrainConfig
+    reading: Mapping[str, Any]
+    training: Mapping[str, Any]
+
+    def build(self) -> nn.Module:
+        """The model with fresh weights."""
+        return find_model(self.model, self.kind).build(len(self.classes), self.input_shape)
+
+    def to_json(self) -> str:
+        """As it is stored."""
+        return json.dumps({**asdict(self), "recipe": self.recipe.to_dict(), "format": FORMAT}, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> ModelConfig:
+        """What `to_json` wrote; anything else is an error."""
+        values = json.loads(text)
+        if not isinstance(values, dict):
+            raise InputError("a model's config must be a JSON object", f"{type(values).__name__} came", "Save it again")
+        if values.pop("format", None) != FORMAT:
+            raise InputError(
+                f"the model must be of format {FORMAT}", "it is of another", "Read it with a newer votewise"
+            )
+        _check_names(values, tuple(field.name for field in fields(cls)))
+        check_choice("the kind of inputs", values["kind"], KINDS)
+        return cls(
+            values["model"],
+            values["kind"],
+            tuple(_whole(number) for number in values["input_shape"]),
+            check_class_names(values["classes"]),
+            TrainConfig.from_dict(values["recipe"]),
+            dict(values["reading"]),
+            dict(values["training"]),
+        )
+
+
+def save_model(path: str | os.PathLike[str], model: nn.Module, config: ModelConfig) -> None:
+    """Write a model as safetensors, its config in the metadata, whole or not at all.
+
+    Args:
+        path: the file, usually .safetensors.
+        model: as `config.build()` builds it.
+        config: what it is.
+    """
+    save_file = _safetensors().torch.save_file
+    state = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    with whole_file(path) as partial:
+        save_file(state, partial, metadata={_KEY: config.to_json()})
+
+
+def load_model(path: str | os.PathLike[str]) -> tuple[nn.Module, ModelConfig]:
+    """Read a model that `save_model` wrote, ready to predict.
+
+    Args:
+        path: the file. Damaged, foreign or unfitting ones are an `InputError`, found before any weight is allocated.
+    """
+    _safetensors()
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise InputError("the model must be a file", f"{os.fspath(path)!r} is none", "Check the path")
+    try:
+        with safe_open(path, framework="pt") as file:
+            config = _read_config(path, file.metadata())
+            _check_tensors(path, {name: file.get_slice(name) for name in file.keys()}, config)  # noqa: SIM118
+            state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise _unreadable(path, f"reading it failed: {error}") from None
+    model = config.build()
+    model.load_state_dict(state)
+    return model.eval(), config
+
+
+def _read_config(path: str | os.PathLike[str], metadata: Mapping[str, str] | None) -> ModelConfig:
+    if not metadata or _KEY not in metadata:
+        raise _unreadable(path, "it has no votewise config")
+    try:
+        return ModelConfig.from_json(metadata[_KEY])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise _unreadable(path, f"its config is wrong: {str(error).removesuffix('.')}") from None
+
+
+def _check_tensors(path: str | os.PathLike[str], found: Mapping[str, Any], config: ModelConfig) -> None:
+    """Compare names and shapes with those of the model that the config names, built without memory."""
+    try:
+        with torch.device("meta"):
+            wanted = config.build().state_dict()
+    except InputError:
+        raise
+    except Exception as error:  # shapes that make no network fail in many ways
+        raise _unreadable(path, f"its config describes no network: {error}") from None
+    other = sorted(set(found) ^ set(wanted))
+    if other:
+        raise _unreadable(path, f"weights are missing or unknown: {first_few(other)}")
+    for name, value in wanted.items():
+        if tuple(found[name].get_shape()) != tuple(value.shape):
+            raise _unreadable(
+                path, f"{name!r} has the shape {tuple(found[name].get_shape())} instead of {tuple(value.shape)}"
+            )
+
+
+def _unreadable(path: str | os.PathLike[str], came: str) -> InputError:
+    return InputError(
+        f"{os.fspath(path)!r} must be a model saved by votewise train", came, "Check the path, or train it again"
+    )
+
+
+def _check_names(values: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in values:
+        check_choice("a name in the config", name, known)
+    lacking = [name for name in known if name not in values]
+    if lacking:
+        raise InputError(f"the config must have {', '.join(known)}", f"it lacks {first_few(lacking)}", "Save it again")
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int or not 0 < number < 2**31:
+        raise InputError("a shape must be positive whole numbers", f"{number!r} came", "Save it again")
+    return number
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.torch
+    except ImportError:
+        raise MissingExtraError("saving and loading models", "safetensors", "train") from None
+    return safetensors
