@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 # Share of an image's side by which a random crop may be off its centre: 4 pixels of 32, as is usual for CIFAR.
 _CROP = 1 / 8
+
+# A few hundred items in one large batch would hardly be trained on at all: batches shrink to about this many steps an
+# epoch, but not below a size whose gradients are mostly noise.
+_STEPS = 20
+_LEAST_BATCH = 16
 
 # Images are summed this many at a time.
 _BLOCK = 1024
@@ -39,9 +45,15 @@ def default_recipe(
     from votewise.training import TrainConfig
 
     recipe = _for_images(material, augment) if material.kind == "images" else TrainConfig()
+    recipe = replace(recipe, batch_size=_batch_size(material.votes.n_items, recipe.batch_size))
     said = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     return replace(recipe, **changes)
+
+
+def _batch_size(n_items: int, most: int) -> int:
+    """A power of two that gives small data about as many steps an epoch as `_STEPS`."""
+    return min(most, max(_LEAST_BATCH, 2 ** round(math.log2(max(n_items / _STEPS, 1)))))
 
 
 def _for_images(material: Material, augment: bool) -> TrainConfig:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,66 +25,145 @@ _METRICS: dict[str, Callable[[FloatArray, IntArray, FloatArray], float]] = {
 
 _EXAMPLES = 12
 
+# How a method is called in the middle of a sentence.
+_IN_WORDS = {"soft": "soft labels", "majority": "majority labels"}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one run says of the items it held out.
+
+    Attributes:
+        method: by name.
+        seed: runs of equal seed are compared with each other.
+        held_out: (m,) rows of the votes.
+        probs: (m, K) predictions.
+        curve: (epochs,) soft NLL on those items after each epoch.
+    """
+
+    method: str
+    seed: int
+    held_out: IntArray
+    probs: FloatArray
+    curve: FloatArray
+
 
 def summarise_demo(votes: Votes, outcomes: Sequence[DemoOutcome]) -> Content:
     """The demo's report: a comparison for each number of votes, and the items people disagree on most."""
     seeds = len({outcome.run.seed for outcome in outcomes})
-    comparisons = tuple(_compare(votes, outcomes, number) for number in DEMO_VOTES)
+    of_number = {
+        number: [
+            Outcome(one.run.method, one.run.seed, one.held_out, one.probs, one.curve)
+            for one in outcomes
+            if one.run.votes == number
+        ]
+        for number in DEMO_VOTES
+    }
+    comparisons = tuple(
+        compare_methods(votes, runs, DEMO_METHODS, f"{number} votes an item") for number, runs in of_number.items()
+    )
     return Content(
         title="Train on votes, not verdicts",
-        summary=tuple(_in_words(comparison) for comparison in comparisons),
+        summary=tuple(in_words(comparison) for comparison in comparisons),
         data=(
             f"{votes.n_items:,} words and emoticons, each rated by ten people (Hutto and Gilbert 2014), "
             f"in {votes.n_classes} classes.",
             f"{seeds} seeds; each holds out {HELD_OUT:.0%} of the items and scores against all ten votes. "
             "With one seed, methods share split, start and order: only the labels differ.",
-            "A small network on character n-grams, scored after its last epoch. "
-            f"With this many seeds no two-sided p can be below {2.0 ** (1 - seeds):.2g}.",
+            f"A small network on character n-grams, scored after its last epoch. {least_p(seeds)}",
         ),
         classes=votes.classes,
         comparisons=comparisons,
         examples_title=f"Where people disagree most (held-out items; models of {DEMO_VOTES[-1]} votes, first seed)",
-        examples=_examples(
-            votes, [outcome for outcome in outcomes if outcome.run.votes == DEMO_VOTES[-1] and outcome.run.seed == 0]
-        ),
+        examples=hardest_items(votes, of_number[DEMO_VOTES[-1]]),
         version=__version__,
     )
 
 
-def _compare(votes: Votes, outcomes: Sequence[DemoOutcome], number: int) -> Comparison:
-    of_method = {
-        method: sorted(
-            (o for o in outcomes if (o.run.votes, o.run.method) == (number, method)), key=lambda o: o.run.seed
-        )
-        for method in DEMO_METHODS
+def compare_methods(votes: Votes, outcomes: Sequence[Outcome], methods: Sequence[str], title: str) -> Comparison:
+    """Methods side by side: scores over seeds, and each against the first, seed by seed.
+
+    Args:
+        votes: what people said.
+        outcomes: a run for each method and seed.
+        methods: the baseline first.
+        title: of the comparison.
+    """
+    runs = {
+        method: sorted((one for one in outcomes if one.method == method), key=lambda one: one.seed)
+        for method in methods
     }
-    values = {method: _values(votes, runs) for method, runs in of_method.items()}
-    baseline, *others = DEMO_METHODS
-    tests = {method: compare_paired(values[method]["soft NLL"], values[baseline]["soft NLL"]) for method in others}
-    adjusted = dict(zip(others, holm([tests[method].test.p_value for method in others]), strict=True))
-    rows = []
-    for method in DEMO_METHODS:
-        spreads = {name: _spread(per_seed) for name, per_seed in values[method].items()}
-        per_seed = tuple(values[method]["soft NLL"].tolist())
-        if method == baseline:
-            rows.append(MethodRow(method, spreads, per_seed))
-        else:
-            test = tests[method]
-            rows.append(
-                MethodRow(method, spreads, per_seed, test.mean, test.wins, test.test.p_value, float(adjusted[method]))
-            )
+    values = {method: _values(votes, its_runs) for method, its_runs in runs.items()}
     return Comparison(
-        f"{number} votes an item",
-        tuple(rows),
+        title,
+        _rows(values),
         tuple(
-            _band(method, np.arange(1, len(runs[0].curve) + 1), [run.curve for run in runs])
-            for method, runs in of_method.items()
+            _band(method, np.arange(1, len(its_runs[0].curve) + 1), [run.curve for run in its_runs])
+            for method, its_runs in runs.items()
         ),
-        tuple(_reliability(votes, method, runs) for method, runs in of_method.items()),
+        tuple(_reliability(votes, method, its_runs) for method, its_runs in runs.items()),
     )
 
 
-def _values(votes: Votes, runs: Sequence[DemoOutcome]) -> dict[str, FloatArray]:
+def hardest_items(votes: Votes, outcomes: Sequence[Outcome]) -> tuple[Example, ...]:
+    """The held-out items of the first seed that people disagree on most, and what its models say."""
+    first = min(outcome.seed for outcome in outcomes)
+    runs = [outcome for outcome in outcomes if outcome.seed == first]
+    held_out = runs[0].held_out
+    hardest = np.argsort(-entropy_per_item(votes)[held_out], kind="stable")[:_EXAMPLES]
+    return tuple(
+        Example(
+            str(votes.item_ids[held_out[place]]),
+            tuple(votes.probs[held_out[place]].tolist()),
+            {run.method: tuple(run.probs[place].tolist()) for run in runs},
+        )
+        for place in hardest
+    )
+
+
+def in_words(comparison: Comparison) -> str:
+    """The comparison in a sentence: the best method against the baseline, and the majority."""
+    baseline, *others = comparison.rows
+    if not others:
+        return f"{comparison.title}: {baseline.method} ends at a soft NLL of {_nll(baseline):.3f}."
+    best = min(others, key=_nll)
+    majority = next((row for row in others if row.method == "majority" and row is not best), None)
+    gap = _nll(best) - _nll(baseline)
+    return (
+        f"{comparison.title}: {best.method} ends at a soft NLL of {_nll(best):.3f}, {abs(gap):.3f} "
+        f"{'below' if gap < 0 else 'above'} {_IN_WORDS.get(baseline.method, baseline.method)} "
+        f"(better on {best.wins} of {len(best.per_seed)} seeds)"
+        + (f"; majority labels end at {_nll(majority):.3f}." if majority else ".")
+    )
+
+
+def least_p(seeds: int) -> str:
+    """What a number of seeds can show at most."""
+    return f"With this many seeds no two-sided p can be below {2.0 ** (1 - seeds):.2g}."
+
+
+def _rows(values: Mapping[str, Mapping[str, FloatArray]]) -> tuple[MethodRow, ...]:
+    """A row a method, each but the first tested against the first on the same seeds."""
+    nll = {method: its_values["soft NLL"] for method, its_values in values.items()}
+    baseline, *others = nll
+    tests = {method: compare_paired(nll[method], nll[baseline]) for method in others}
+    adjusted = holm([test.test.p_value for test in tests.values()]) if tests else np.zeros(0)
+    against = {
+        method: (test.mean, test.wins, test.test.p_value, float(p))
+        for (method, test), p in zip(tests.items(), adjusted, strict=True)
+    }
+    return tuple(
+        MethodRow(
+            method,
+            {name: _spread(per_seed) for name, per_seed in its_values.items()},
+            tuple(nll[method].tolist()),
+            *against.get(method, ()),
+        )
+        for method, its_values in values.items()
+    )
+
+
+def _values(votes: Votes, runs: Sequence[Outcome]) -> dict[str, FloatArray]:
     """Each metric of each seed."""
     people = [votes.probs[run.held_out] for run in runs]
     return {
@@ -92,7 +172,7 @@ def _values(votes: Votes, runs: Sequence[DemoOutcome]) -> dict[str, FloatArray]:
     }
 
 
-def _reliability(votes: Votes, method: str, runs: Sequence[DemoOutcome]) -> Curve:
+def _reliability(votes: Votes, method: str, runs: Sequence[Outcome]) -> Curve:
     curves = [metrics.reliability_curve(votes.probs[run.held_out].argmax(axis=1), run.probs) for run in runs]
     # Drawn where every seed has a fair share of its items; elsewhere a curve is the accident of a few.
     common = np.all([np.isfinite(curve.accuracy) & (curve.density > 0.1) for curve in curves], axis=0)
@@ -104,30 +184,8 @@ def _band(name: str, x: FloatArray | IntArray, lines: Sequence[FloatArray]) -> C
     return Curve(name, x.astype(np.float64), stack.mean(axis=0), stack.min(axis=0), stack.max(axis=0))
 
 
-def _examples(votes: Votes, runs: Sequence[DemoOutcome]) -> tuple[Example, ...]:
-    held_out = runs[0].held_out
-    hardest = np.argsort(-entropy_per_item(votes)[held_out], kind="stable")[:_EXAMPLES]
-    return tuple(
-        Example(
-            str(votes.item_ids[held_out[place]]),
-            tuple(votes.probs[held_out[place]].tolist()),
-            {run.run.method: tuple(run.probs[place].tolist()) for run in runs},
-        )
-        for place in hardest
-    )
-
-
-def _in_words(comparison: Comparison) -> str:
-    """The comparison in a sentence: the best hard delivery against soft labels, and the majority."""
-    soft, *others = comparison.rows
-    best = min(others, key=lambda row: row.metrics["soft NLL"].mean)
-    majority = next(row for row in others if row.method == "majority")
-    gap = best.metrics["soft NLL"].mean - soft.metrics["soft NLL"].mean
-    return (
-        f"{comparison.title}: {best.method} ends at a soft NLL of {best.metrics['soft NLL'].mean:.3f}, {abs(gap):.3f} "
-        f"{'below' if gap < 0 else 'above'} soft labels (better on {best.wins} of {len(best.per_seed)} seeds); "
-        f"majority labels end at {majority.metrics['soft NLL'].mean:.3f}."
-    )
+def _nll(row: MethodRow) -> float:
+    return row.metrics["soft NLL"].mean
 
 
 def _spread(values: FloatArray) -> Spread:

@@ -1,0 +1,62 @@
+"""`votewise predict`: what a trained model says of new items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from votewise._checks import check_choice
+from votewise._errors import InputError
+from votewise.cli import options
+from votewise.cli.inputs import InputOptions, takes
+from votewise.cli.options import Json, Quiet
+
+
+@takes(inputs=InputOptions)
+def predict(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Saved by votewise train: .safetensors", show_default=False)
+    ],
+    inputs: InputOptions,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Predictions to write: .csv .parquet .npy", show_default=False)
+    ],
+    item: Annotated[str | None, typer.Option(help="Item column of a table.", show_default=False)] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Predict new items with a saved model."""
+    options.require_torch("predicting")
+    from votewise.experiments.inputs import Reading
+    from votewise.experiments.run import choose_device
+    from votewise.experiments.single import predict as predict_inputs
+    from votewise.predictions import check_prediction_path, must_name_item, write_predictions
+    from votewise.training.checkpoint import load_model
+
+    kind = inputs.kind()
+    check_choice("--device", device, ("auto", "cpu", "cuda"))
+    check_prediction_path(output)
+    network, config = load_model(model)
+    if kind != config.kind:
+        raise InputError(f"the model takes {config.kind}", f"--{kind} came", f"Give --{config.kind}")
+    source = inputs.open_as(Reading.from_dict(config.reading), item=item)
+    silent = quiet or as_json
+    with options.progress(silent) as display:
+        item_ids, values, notes = source.load_all(
+            lambda rows: display.track(rows, description=f"reading {source.kind}")
+        )
+    for told in notes:
+        options.note(told, silent)
+    probs = predict_inputs(network.to(choose_device(device)), config, values)
+    write_predictions(output, item_ids, config.classes, probs)
+    if must_name_item(config.classes) and output.suffix.lower() != ".npy":
+        options.note("a class is called like an item column: score these predictions with --item.", silent)
+    if as_json:
+        options.print_json(
+            {"output": str(output), "items": len(probs), "classes": config.classes, "model": str(model), "notes": notes}
+        )
+    else:
+        typer.echo(f"{output}: {len(probs):,} items x {len(config.classes)} classes ({', '.join(config.classes)})")

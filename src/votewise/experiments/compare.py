@@ -1,0 +1,162 @@
+"""Methods compared on anyone's data: the runs of a comparison, and what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from votewise import __version__
+from votewise._checks import check_choice, check_number, check_whole_number, first_few
+from votewise._errors import InputError
+from votewise.experiments.catalog import find_method
+from votewise.experiments.material import Material
+from votewise.experiments.run import RunConfig, softmax
+from votewise.experiments.summarise import Outcome, compare_methods, hardest_items, in_words, least_p
+from votewise.records import RunRecord
+from votewise.report.content import Content
+
+if TYPE_CHECKING:
+    from votewise.training import TrainConfig
+
+DEFAULT_METHODS = ("soft", "multipass", "sls", "majority")
+EPOCHS = ("last", "best")
+
+# Share of the items that choose the best epoch. They are neither trained on nor scored.
+_CHOOSING = 0.1
+
+
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """What is to be compared.
+
+    Attributes:
+        methods: by name, the baseline first.
+        seeds: how many, from 0; with one seed, methods share everything but the labels.
+        model: its name.
+        recipe: of training.
+        held_out: share of the items that are scored.
+        at: the epoch that is scored: the "last", or the "best" on a further tenth of the items.
+    """
+
+    methods: tuple[str, ...]
+    seeds: int
+    model: str
+    recipe: TrainConfig
+    held_out: float = 0.2
+    at: str = "last"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be compared."""
+        for method in self.methods:
+            find_method(method)
+        if not self.methods or len(set(self.methods)) < len(self.methods):
+            raise InputError(
+                "methods must be different, at least one", f"{first_few(self.methods)} came", "Name each once"
+            )
+        check_whole_number("seeds", self.seeds, least=1)
+        check_choice("at", self.at, EPOCHS)
+        check_number("the share held out", self.held_out, 0.01, 0.8)
+
+
+def comparison_runs(plan: ComparisonPlan, material: Material) -> list[RunConfig]:
+    """Every run of a comparison; what a method cannot deliver is refused before anything is trained.
+
+    Args:
+        plan: what is to be compared.
+        material: on what.
+    """
+    from votewise.models import check_inputs
+
+    check_inputs(plan.model, material.kind, material.inputs.shape[1:])
+    for method in plan.methods:
+        find_method(method).build(material.votes, 0, 1)
+    return [
+        RunConfig(
+            dataset=material.name,
+            data=material.checksum,
+            method=method,
+            seed=seed,
+            recipe=plan.recipe,
+            model=plan.model,
+            held_out=plan.held_out,
+            selected=_CHOOSING if plan.at == "best" else 0.0,
+        )
+        for seed in range(plan.seeds)
+        for method in plan.methods
+    ]
+
+
+def summarise_comparison(plan: ComparisonPlan, material: Material, records: Sequence[RunRecord]) -> Content:
+    """The report of a comparison. A seed on which a run failed is left out, since there is nothing to pair it with.
+
+    Args:
+        plan: what was compared.
+        material: on what.
+        records: one for each of its runs.
+    """
+    failed = failures(records)
+    lost = {_seed(record) for record in records if record.status == "failed"}
+    outcomes = [_outcome(record, plan.at) for record in records if _seed(record) not in lost]
+    if not outcomes:
+        raise InputError(
+            "a comparison needs a seed on which every run ended well",
+            f"there is none ({failed[0]})",
+            "Change the recipe",
+        )
+    seeds = len({outcome.seed for outcome in outcomes})
+    result = compare_methods(material.votes, outcomes, plan.methods, _title(plan, material))
+    return Content(
+        title=f"Votes compared: {material.name}",
+        summary=(in_words(result),),
+        data=(*_facts(plan, material, seeds), *material.notes, *failed),
+        classes=material.votes.classes,
+        comparisons=(result,),
+        examples_title="Where people disagree most (held-out items of the first seed)",
+        examples=hardest_items(material.votes, outcomes),
+        version=__version__,
+    )
+
+
+def failures(records: Sequence[RunRecord]) -> tuple[str, ...]:
+    """A sentence for each run that failed."""
+    return tuple(
+        f"{record.config['method']}, seed {record.config['seed']}, failed and its seed is left out: {record.failure}"
+        for record in records
+        if record.status == "failed"
+    )
+
+
+def _outcome(record: RunRecord, at: str) -> Outcome:
+    return Outcome(
+        str(record.config["method"]),
+        _seed(record),
+        record.arrays["held_out"],
+        softmax(record.arrays[f"{at}_logits"]),
+        record.curves["soft_nll"],
+    )
+
+
+def _seed(record: RunRecord) -> int:
+    seed = record.config["seed"]
+    assert isinstance(seed, int)
+    return seed
+
+
+def _title(plan: ComparisonPlan, material: Material) -> str:
+    when = "the last epoch" if plan.at == "last" else "the best epoch"
+    return f"{material.name}, after {when}"
+
+
+def _facts(plan: ComparisonPlan, material: Material, seeds: int) -> tuple[str, ...]:
+    votes, recipe = material.votes, plan.recipe
+    given = "" if votes.counts is None else f", {int(votes.counts.sum()):,} votes"
+    chosen = f" A further {_CHOOSING:.0%} chooses the best epoch." if plan.at == "best" else ""
+    return (
+        f"{votes.n_items:,} items with {material.kind}{given}, in {votes.n_classes} classes ({votes.provenance}).",
+        f"{seeds} {'seed' if seeds == 1 else 'seeds'}; each holds out {plan.held_out:.0%} of the items and scores "
+        f"against all their votes.{chosen} "
+        "With one seed, methods share split, start and order: only the labels differ.",
+        f"Model {plan.model}, {recipe.epochs} epochs, batches of {recipe.batch_size}, {recipe.optimizer} at "
+        f"{recipe.learning_rate:g}. {least_p(seeds)}",
+    )
