@@ -160,8 +160,8 @@ def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
 
 def load_material(
     votes: Votes, inputs: InputOptions, training: TrainingOptions, *, name: str, item: str | None, quiet: bool
-) -> tuple[Material, Reading]:
-    """Votes joined with their inputs, with a progress display, and how the inputs were read.
+) -> tuple[Material, Source]:
+    """Votes joined with their inputs, with a progress display, and where the inputs came from.
 
     Args:
         votes: what people said.
@@ -184,4 +184,4 @@ def load_material(
         )
     for told in material.notes:
         options.note(told, quiet)
-    return material, source.reading
+    return material, source

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import io
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from votewise import __version__
 from votewise._checks import check_choice, check_number, check_whole_number, first_few
@@ -14,7 +19,7 @@ from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig, softmax
 from votewise.experiments.summarise import Outcome, compare_methods, hardest_items, in_words, least_p
 from votewise.records import RunRecord
-from votewise.report.content import Content
+from votewise.report.content import Content, Example
 
 if TYPE_CHECKING:
     from votewise.training import TrainConfig
@@ -24,6 +29,8 @@ EPOCHS = ("last", "best")
 
 # Share of the items that choose the best epoch. They are neither trained on nor scored.
 _CHOOSING = 0.1
+
+_LONGEST_CAPTION = 280
 
 
 @dataclass(frozen=True)
@@ -87,13 +94,20 @@ def comparison_runs(plan: ComparisonPlan, material: Material) -> list[RunConfig]
     ]
 
 
-def summarise_comparison(plan: ComparisonPlan, material: Material, records: Sequence[RunRecord]) -> Content:
+def summarise_comparison(
+    plan: ComparisonPlan,
+    material: Material,
+    records: Sequence[RunRecord],
+    *,
+    caption: Callable[[str], str] = lambda _: "",
+) -> Content:
     """The report of a comparison. A seed on which a run failed is left out, since there is nothing to pair it with.
 
     Args:
         plan: what was compared.
         material: on what.
         records: one for each of its runs.
+        caption: from an item's id to how it is shown to people.
     """
     failed = failures(records)
     lost = {_seed(record) for record in records if record.status == "failed"}
@@ -113,7 +127,7 @@ def summarise_comparison(plan: ComparisonPlan, material: Material, records: Sequ
         classes=material.votes.classes,
         comparisons=(result,),
         examples_title="Where people disagree most (held-out items of the first seed)",
-        examples=hardest_items(material.votes, outcomes),
+        examples=tuple(_shown(example, material, caption) for example in hardest_items(material.votes, outcomes)),
         version=__version__,
     )
 
@@ -135,6 +149,26 @@ def _outcome(record: RunRecord, at: str) -> Outcome:
         softmax(record.arrays[f"{at}_logits"]),
         record.curves["soft_nll"],
     )
+
+
+def _shown(example: Example, material: Material, caption: Callable[[str], str]) -> Example:
+    """An example with the item itself: its text, cut where it is long, or its image."""
+    text = caption(example.item)
+    if len(text) > _LONGEST_CAPTION:
+        text = text[:_LONGEST_CAPTION] + "…"
+    row = int((material.votes.item_ids == example.item).argmax())
+    picture = _data_uri(material.inputs[row]) if material.kind == "images" else ""
+    return replace(example, caption=text, picture=picture)
+
+
+def _data_uri(image: npt.NDArray[np.uint8]) -> str:
+    try:
+        from PIL import Image
+    except ImportError:  # images from a .npz can do without
+        return ""
+    png = io.BytesIO()
+    Image.fromarray(image.squeeze(axis=2) if image.shape[2] == 1 else image).save(png, "PNG")
+    return "data:image/png;base64," + b64encode(png.getvalue()).decode()
 
 
 def _seed(record: RunRecord) -> int:

@@ -59,6 +59,7 @@ class Source:
         count: N.
         load: from row numbers (n,), and something that shows progress over a sequence, to inputs (n, ...) and notes.
         reading: how they are read.
+        caption: from an item's id to how it is shown to people; "" where there is nothing to show.
     """
 
     kind: str
@@ -66,6 +67,7 @@ class Source:
     count: int
     load: Callable[[IntArray, Track[int]], tuple[npt.NDArray[Any], tuple[str, ...]]]
     reading: Reading
+    caption: Callable[[str], str] = lambda _: ""
 
     def load_all(self, track: Track[int] = iter) -> tuple[StrArray, npt.NDArray[Any], tuple[str, ...]]:
         """The ids (row numbers where there are none), inputs and notes of all rows."""

@@ -84,7 +84,10 @@ def open_texts(path: str | Path, *, column: str | None = None, item: str | None 
     def load(rows: IntArray, track: Track[int]) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
         return hash_ngrams((texts[row] for row in track(rows.tolist())), most=_MOST_NGRAMS), ()
 
-    return Source("text", ids, len(texts), load, Reading(text_column=chosen))
+    def caption(item_id: str) -> str:
+        return "" if ids is None else str(texts[int((ids == item_id).argmax())])
+
+    return Source("text", ids, len(texts), load, Reading(text_column=chosen), caption)
 
 
 def _item_table(

@@ -69,11 +69,21 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Example:
-    """One item: what people said and what each model says, as shares over the classes."""
+    """One item: what people said and what each model says, as shares over the classes.
+
+    Attributes:
+        item: its id.
+        people: shares of the votes.
+        models: method to predicted shares.
+        caption: the item itself, where it is a text.
+        picture: the item itself as a data URI, where it is an image.
+    """
 
     item: str
     people: tuple[float, ...]
     models: dict[str, tuple[float, ...]]
+    caption: str = ""
+    picture: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,12 +57,12 @@ def compare(
     names = tuple(name.strip() for name in methods.split(","))
     with whole_file(output) as partial:  # opened first: a path that cannot be written should fail before the work
         silent = quiet or as_json
-        material, _ = load_material(load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent)
+        material, source = load_material(load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent)
         plan = ComparisonPlan(names, seeds, training.model_name(material), training.recipe(material), held_out, at)
         configs = comparison_runs(plan, material)
         store = None if runs is None else RecordStore(runs)
         records, trained = _train(configs, material, store, training.device, jobs, retry_failed, silent)
-        content = summarise_comparison(plan, material, records)
+        content = summarise_comparison(plan, material, records, caption=source.caption)
         partial.write_text(render(content), encoding="utf-8")
     failed = failures(records)
     if as_json:

@@ -48,14 +48,14 @@ def train(
     if output.suffix.lower() != ".safetensors":
         raise InputError("the model must end in .safetensors", f"{str(output)!r} came", "Rename it")
     silent = quiet or as_json
-    material, reading = load_material(load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent)
+    material, source = load_material(load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent)
     recipe = training.recipe(material)
     choices = Choices(method, seed, training.model_name(material), recipe, held_out)
     with whole_file(output) as partial:  # opened first: a path that cannot be written should fail before the work
         with options.progress(silent) as display:
             task = display.add_task("training", total=recipe.epochs)
             trained = train_model(
-                material, reading, choices, device=training.device, on_epoch=lambda *_: display.advance(task)
+                material, source.reading, choices, device=training.device, on_epoch=lambda *_: display.advance(task)
             )
         save_model(partial, trained.model, trained.config)
     scored = len(trained.held_out)
