@@ -121,7 +121,7 @@ def summarise_comparison(
     seeds = len({outcome.seed for outcome in outcomes})
     result = compare_methods(material.votes, outcomes, plan.methods, _title(plan, material))
     return Content(
-        title=f"Votes compared: {material.name}",
+        title=f"Deliveries compared on {material.name}",
         summary=(in_words(result),),
         data=(*_facts(plan, material, seeds), *material.notes, *failed),
         classes=material.votes.classes,
