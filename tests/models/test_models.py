@@ -38,11 +38,19 @@ def test_every_model_of_the_catalogue_trains_on_its_kind(name: str, batch: int) 
 
 def test_defaults_and_wrong_names() -> None:
     assert [default_model(kind) for kind in KINDS] == ["small-cnn", "mlp", "ngram"]
-    with pytest.raises(InputError, match=r"^the model must be one of small-cnn, resnet18, mlp, ngram, but 'resnet' came\. The nearest is 'resnet18'\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"^the model must be one of small-cnn, resnet18, mlp, ngram, but 'resnet' came\. The nearest is 'resnet18'\.$",
+    ):
         find_model("resnet", "images")
-    with pytest.raises(InputError, match=r"^the model must take images, but 'mlp' takes features\. Pick one of small-cnn, resnet18\.$"):
+    with pytest.raises(
+        InputError, match=r"^the model must take images, but 'mlp' takes features\. Pick one of small-cnn, resnet18\.$"
+    ):
         find_model("mlp", "images")
-    with pytest.raises(InputError, match=r"^resnet18 needs images of at least 16 pixels on each side, but they are 12 x 64\. Choose a larger --size\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"^resnet18 needs images of at least 16 pixels on each side, but they are 12 x 64\. Choose a larger --size\.$",
+    ):
         check_inputs("resnet18", "images", (12, 64, 3))
     check_inputs("small-cnn", "images", (8, 8, 3))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,7 +100,10 @@ def test_foreign_files(tmp_path: Path) -> None:
     path, model = saved(tmp_path)
     state = model.state_dict()
     save_file(state, path)
-    with pytest.raises(InputError, match=r"^'.*' must be a model saved by votewise train, but it has no votewise config\. Check the path, or train it again\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"^'.*' must be a model saved by votewise train, but it has no votewise config\. Check the path, or train it again\.$",
+    ):
         load_model(path)
     save_file({"other": torch.zeros(2), **state}, path, metadata={"votewise": MLP_CONFIG.to_json()})
     with pytest.raises(InputError, match="weights are missing or unknown: 'other'"):
@@ -137,7 +141,9 @@ def test_pickles_are_never_loaded(tmp_path: Path) -> None:
 
 @given(cut=st.integers(0, 2000), flip=st.integers(0, 2000), bits=st.integers(1, 255))
 @settings(max_examples=150)
-def test_damaged_files_never_give_another_error(tmp_path_factory: pytest.TempPathFactory, cut: int, flip: int, bits: int) -> None:
+def test_damaged_files_never_give_another_error(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, flip: int, bits: int
+) -> None:
     folder = tmp_path_factory.mktemp("damaged")
     path, _ = saved(folder)
     whole = bytearray(path.read_bytes())
@@ -146,7 +152,5 @@ def test_damaged_files_never_give_another_error(tmp_path_factory: pytest.TempPat
         load_model(path)
     whole[flip % len(whole)] ^= bits
     path.write_bytes(whole)
-    try:
+    with suppress(InputError):  # a flipped bit of a weight is a weight
         load_model(path)
-    except InputError as error:
-        assert str(error)

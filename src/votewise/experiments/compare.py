@@ -115,7 +115,7 @@ def summarise_comparison(
     if not outcomes:
         raise InputError(
             "a comparison needs a seed on which every run ended well",
-            f"there is none ({failed[0]})",
+            f"there is none ({failed[0].removesuffix('.')})",
             "Change the recipe",
         )
     seeds = len({outcome.seed for outcome in outcomes})

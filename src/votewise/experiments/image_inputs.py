@@ -194,7 +194,8 @@ def _open_archive(path: Path, size: int | None) -> Source:
 
 def _read_archive(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
     try:
-        with np.load(path, allow_pickle=False) as archive:  # pickled arrays can run code when loaded
+        # Pickled arrays can run code when loaded. Opened here, since NumPy leaves a damaged archive open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             found = {name: archive[name] for name in ("images", "ids", "item_ids") if name in archive}
     except MemoryError:
         raise

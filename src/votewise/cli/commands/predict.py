@@ -33,7 +33,7 @@ def predict(
     from votewise.experiments.inputs import Reading
     from votewise.experiments.run import choose_device
     from votewise.experiments.single import predict as predict_inputs
-    from votewise.predictions import check_prediction_path, must_name_item, write_predictions
+    from votewise.predictions import check_prediction_path, item_column, must_name_item, write_predictions
     from votewise.training.checkpoint import load_model
 
     kind = inputs.kind()
@@ -53,7 +53,12 @@ def predict(
     probs = predict_inputs(network.to(choose_device(device)), config, values)
     write_predictions(output, item_ids, config.classes, probs)
     if must_name_item(config.classes) and output.suffix.lower() != ".npy":
-        options.note("a class is called like an item column: score these predictions with --item.", silent)
+        column = item_column(config.classes)
+        options.note(
+            "a class is called like an item column. To score these predictions, call the column of items "
+            f"{column!r} in the votes too, and say --item {column}.",
+            silent,
+        )
     if as_json:
         options.print_json(
             {"output": str(output), "items": len(probs), "classes": config.classes, "model": str(model), "notes": notes}

@@ -1,0 +1,435 @@
+"""A user's own data from files to report, model and predictions, as a user would do it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from votewise import read_votes
+from votewise.cli.main import main
+from votewise.experiments.compare import ComparisonPlan, comparison_runs
+from votewise.experiments.inputs import join_inputs
+from votewise.experiments.material import Material
+from votewise.experiments.recipes import default_recipe
+from votewise.experiments.run import RunConfig, split_items
+from votewise.experiments.table_inputs import open_features
+from votewise.records import RecordStore, RunRecord
+
+KINDS = np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]])
+WORDS = ("meow purr whisker", "bark fetch bone", "tweet wing nest")
+EVIL = "<script>alert(1)</script>"
+
+
+def write_table(path: Path, *rows: tuple[object, ...]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """60 items of three kinds, with votes, images, features and texts; their names are not kind to parsers."""
+    folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    (folder / "images" / "sub folder").mkdir(parents=True)
+    kinds = np.arange(60) % 3
+    ids = [f"sub folder/ítem {i} &<b>{i}" for i in range(60)]
+    votes = [
+        (item, f"p{person}", label)
+        for item, kind in zip(ids, kinds, strict=True)
+        for person, label in enumerate(rng.choice(["cat", "dog", EVIL], size=4, p=KINDS[kind]))
+    ]
+    write_table(folder / "votes.csv", ("item", "annotator", "label"), *votes)
+    write_table(
+        folder / "features.csv",
+        ("item", "size", "constant", "year"),
+        *((item, 1000 * kind + rng.normal() * 200, 5, 2000 + int(rng.integers(20))) for item, kind in zip(ids, kinds, strict=True)),
+    )  # fmt: skip
+    write_table(
+        folder / "texts.csv",
+        ("item", "text"),
+        *((item, " ".join(rng.permutation(WORDS[kind].split())) + f" {EVIL} {item}") for item, kind in zip(ids, kinds, strict=True)),
+    )  # fmt: skip
+    for item, kind in zip(ids, kinds, strict=True):
+        pixels = rng.integers(0, 60, (10, 14, 3), dtype=np.uint8)
+        pixels[..., kind] += 120
+        Image.fromarray(pixels).save(folder / "images" / f"{item}.png")
+    return folder
+
+
+@pytest.fixture
+def here(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("votes.csv", "features.csv", "texts.csv", "images"):
+        (tmp_path / name).symlink_to(data / name)
+    return tmp_path
+
+
+INPUTS = {
+    "images": ("--images", "images"),
+    "features": ("--features", "features.csv"),
+    "text": ("--text", "texts.csv"),
+}
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, object]:
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == code, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+    capsys.readouterr()
+    assert main(list(arguments)) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    return err.removeprefix("votewise: ").strip()
+
+
+class Page(HTMLParser):
+    """The tags of a page, the text it shows and the places it would load from."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.loaded: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loaded += [
+            value for name, value in attrs if name in ("src", "href", "xlink:href") and value and value[0] != "#"
+        ]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+# --- compare
+
+
+def test_compare_as_a_process_and_again_from_its_records(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [
+        sys.executable, "-m", "votewise", "compare", "votes.csv", "--images", "images", "--size", "8", "--epochs", "2",
+        "--methods", "soft, sls", "--seeds", "2", "--runs", "runs", "-o", "report.html", "--json",
+    ]  # fmt: skip
+    first = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (first.returncode, first.stderr) == (0, "")
+    said = json.loads(first.stdout)
+    assert list(said) == ["report", "items", "classes", "runs", "trained", "failed", "notes", "comparisons"]
+    assert (said["items"], said["runs"], said["trained"], said["failed"]) == (60, 4, 4, [])
+    assert said["classes"] == [EVIL, "cat", "dog"]
+    assert said["notes"] == ["60 of 60 images were resized and cut to 8 x 8 pixels."]
+    rows = said["comparisons"][0]["rows"]
+    assert [row["method"] for row in rows] == ["soft", "sls"]
+    assert all(len(row["per_seed"]) == 2 and np.isfinite(row["per_seed"]).all() for row in rows)
+    assert rows[1]["difference"] == pytest.approx(np.mean(np.subtract(rows[1]["per_seed"], rows[0]["per_seed"])))
+
+    page = (here / "report.html").read_text(encoding="utf-8")
+    seen = Page(page)
+    assert "script" not in seen.tags
+    assert "b" not in seen.tags  # of the item ids
+    assert "ítem" in seen.words
+    assert EVIL in seen.words
+    assert seen.tags.count("img") == 12
+    assert all(source.startswith("data:image/png;base64,") for source in seen.loaded)
+
+    written = {path: path.stat().st_mtime_ns for path in (here / "runs").rglob("*.json")}
+    assert len(written) == 4
+    (here / "report.html").unlink()
+    assert told(capsys, *command[3:-1]) == {**said, "trained": 0}
+    assert (here / "report.html").read_text(encoding="utf-8") == page
+    assert {path: path.stat().st_mtime_ns for path in (here / "runs").rglob("*.json")} == written
+
+    more = [word.replace("soft, sls", "majority,soft,sls") for word in command[3:-1]]
+    assert told(capsys, *more)["trained"] == 2  # the new method alone
+    assert main(more) == 0
+    out, err = capsys.readouterr()
+    assert "votewise: 6 of 6 runs are in runs already." in err
+    assert "votewise: the report is in report.html; open it in a browser." in err
+    assert "60 items with images, 240 votes, in 3 classes (long table, items in 'item'" in out
+    assert "vs majority" in out
+
+
+def test_the_best_epoch_is_chosen_on_items_that_are_not_scored(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = told(capsys, "compare", "votes.csv", "--text", "texts.csv", "--epochs", "2", "--seeds", "1", "--methods", "soft", "--at", "best", "--runs", "runs")  # fmt: skip
+    assert said["comparisons"][0]["title"] == "votes, after the best epoch"  # type: ignore[index]
+    config = json.loads(next((here / "runs").rglob("record.json")).read_text(encoding="utf-8"))["record"]["config"]
+    assert (config["selected"], config["held_out"]) == (0.1, 0.2)
+    page = Page((here / "report.html").read_text(encoding="utf-8"))
+    assert "script" not in page.tags
+    assert any(word in page.words for word in ("meow", "bark", "tweet"))  # the texts themselves are shown
+
+
+def record(config: RunConfig, material: Material, failed: bool) -> RunRecord:
+    """What a run might have left."""
+    if failed:
+        return RunRecord(config=config.to_dict(), status="failed", failure="it was not its day.")
+    rows, rng = split_items(config, material).held_out, np.random.default_rng(config.seed + len(config.method))
+    logits = {f"{at}_logits": rng.normal(size=(len(rows), 3)).astype(np.float32) for at in ("last", "best")}
+    return RunRecord(
+        config=config.to_dict(),
+        status="done",
+        curves={"soft_nll": np.array([2.0, 1.5])},
+        arrays={"held_out": rows, **logits},
+    )
+
+
+def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = read_votes("votes.csv")
+    material = join_inputs(votes, open_features("features.csv"), name="votes")
+    plan = ComparisonPlan(("soft", "sls"), 3, "mlp", default_recipe(material, epochs=2))
+    arguments = (
+        "compare",
+        "votes.csv",
+        "--features",
+        "features.csv",
+        "--methods",
+        "soft,sls",
+        "--seeds",
+        "3",
+        "--epochs",
+        "2",
+    )
+    for folder, failed in (("some", {("sls", 1)}), ("all", {("sls", 0), ("sls", 1), ("soft", 2)})):
+        for config in comparison_runs(plan, material):
+            RecordStore(folder).write(record(config, material, (config.method, config.seed) in failed))
+    said = told(capsys, *arguments, "--runs", "some", code=1)
+    assert said["trained"] == 0
+    assert said["failed"] == ["sls, seed 1, failed and its seed is left out: it was not its day."]
+    assert [len(row["per_seed"]) for row in said["comparisons"][0]["rows"]] == [2, 2]  # type: ignore[index]
+    assert (
+        "sls, seed 1, failed and its seed is left out: it was not its day."
+        in Page((here / "report.html").read_text(encoding="utf-8")).words
+    )
+    (here / "report.html").unlink()
+    assert complaint(capsys, *arguments, "--runs", "all", "-q") == (
+        "a comparison needs a seed on which every run ended well, but there is none (sls, seed 0, failed and its seed is "
+        "left out: it was not its day). Change the recipe."
+    )
+    assert not (here / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "one of --images, --features and --text must say where the inputs are, but none came. Give one."),
+        (
+            ("--images", "images", "--text", "texts.csv"),
+            "one of --images, --features and --text must say where the inputs are, but --images and --text came. Give one.",
+        ),
+        (("--features", "features.csv", "--text-column", "x"), "--text-column is for --text, but --features came. Leave it out."),
+        (("--features", "features.csv", "--device", "gpu"), "--device must be one of auto, cpu, cuda, but 'gpu' came. The nearest is 'cpu'."),
+        (("--features", "features.csv", "--model", "small-cnn"), "the model must take features, but 'small-cnn' takes images. Pick one of mlp."),
+        (("--features", "features.csv", "--methods", "soft,soft"), "methods must be different, at least one, but 'soft', 'soft' came. Name each once."),
+        (("--features", "features.csv", "--learning-rate", "-1"), "--learning-rate must be a number from 1e-09 to 1000, but -1.0 came. Pass one in that range."),
+        (("--features", "features.csv", "--held-out", "0"), "the share held out must be a number from 0.01 to 0.8, but 0.0 came. Pass one in that range."),
+        (("--features", "features.csv", "--at", "first"), "at must be one of last, best, but 'first' came. Pick one of those."),
+        (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but 'keep' came. Pick one of those."),
+        (("--images", "images", "--size", "7"), "small-cnn needs images of at least 8 pixels on each side, but they are 7 x 7. Choose a larger --size."),
+        (("--features", "features.csv", "-o", "no/report.html"), "the output folder must exist, but 'no' does not. Create it, or write elsewhere."),
+    ],
+)  # fmt: skip
+def test_what_compare_refuses(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert complaint(capsys, "compare", "votes.csv", *arguments, "-q") == message
+    assert not (here / "report.html").exists()
+
+
+def test_unknown_methods_and_mixup_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("compare", "votes.csv", "--features", "features.csv", "--methods")
+    assert "the method must be one of" in complaint(capsys, *arguments, "soft,slss")
+    assert "mixup mixes batches" in complaint(capsys, *arguments, "soft,mixup")
+    assert "the method must be one of" in complaint(capsys, *arguments, "")
+
+
+def test_votes_that_a_method_cannot_deliver_are_refused_before_training(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = read_votes("votes.csv").item_ids.tolist()
+    write_table(here / "shares.csv", ("item", "a", "b"), *((item, 0.25, 0.75) for item in ids))
+    message = complaint(capsys, "compare", "shares.csv", "--features", "features.csv", "--methods", "soft,multipass")
+    assert "needs the number of votes for each class, but these votes are probabilities" in message
+
+
+# --- train and predict
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_train_predict_score(here: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    inputs, size = INPUTS[kind], ("--size", "12") if kind == "images" else ()
+    said = told(
+        capsys, "train", "votes.csv", *inputs, *size, "--epochs", "12", "-o", "model.safetensors", "--seed", "3"
+    )
+    assert (said["trained_on"], said["held_out"], said["method"], said["seed"]) == (48, 12, "multipass", 3)
+    assert {"soft_nll", "accuracy", "ece", "ece_floor", "entropy_correlation"} <= set(said["metrics"])  # type: ignore[arg-type]
+    predicted = told(capsys, "predict", "model.safetensors", *inputs, "-o", "predictions.csv")
+    assert (predicted["items"], predicted["classes"]) == (60, [EVIL, "cat", "dog"])
+    scores = told(capsys, "score", "votes.csv", "predictions.csv")
+    assert scores["items"] == 60
+    assert scores["metrics"]["soft_nll"]["value"] < np.log(3)  # type: ignore[index]
+    table = pl.read_csv("predictions.csv")
+    assert table.columns == ["item", EVIL, "cat", "dog"]
+    np.testing.assert_allclose(table.drop("item").sum_horizontal(), 1, atol=1e-12)
+    told(capsys, "predict", "model.safetensors", *inputs, "-o", "predictions.parquet")
+    told(capsys, "predict", "model.safetensors", *inputs, "-o", "predictions.npy")
+    assert pl.read_parquet("predictions.parquet").equals(table)
+    assert (np.load("predictions.npy") == table.drop("item").to_numpy()).all()
+    left = {path.name for path in here.iterdir()} - {"votes.csv", "features.csv", "texts.csv", "images"}
+    assert left == {"model.safetensors", "predictions.csv", "predictions.parquet", "predictions.npy"}
+
+
+def test_the_same_seed_saves_the_same_model(here: Path) -> None:
+    for name in ("one", "two"):
+        assert (
+            main(
+                ["train", "votes.csv", "--features", "features.csv", "--epochs", "2", "-o", f"{name}.safetensors", "-q"]
+            )
+            == 0
+        )
+    assert (here / "one.safetensors").read_bytes() == (here / "two.safetensors").read_bytes()
+
+
+def test_training_on_everything(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = told(
+        capsys, "train", "votes.csv", "--text", "texts.csv", "--epochs", "1", "--held-out", "0", "-o", "m.safetensors"
+    )
+    assert (said["trained_on"], said["held_out"], said["metrics"]) == (60, 0, None)
+    assert (
+        main(["train", "votes.csv", "--text", "texts.csv", "--epochs", "1", "-m", "soft", "-o", "m.safetensors"]) == 0
+    )
+    out = capsys.readouterr().out
+    assert "m.safetensors: ngram, soft, trained on 48 items" in out
+    assert "12 held-out items" in out
+    assert "entropy_correlation" in out
+
+
+def test_ids_are_predicted_as_the_votes_write_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = pl.read_csv("votes.csv").with_columns(pl.col("item") + ".png")
+    votes.write_csv("named.csv")
+    told(capsys, "train", "named.csv", "--images", "images", "--size", "8", "--epochs", "1", "-o", "m.safetensors")
+    told(capsys, "predict", "m.safetensors", "--images", "images", "-o", "p.csv")
+    assert told(capsys, "score", "named.csv", "p.csv")["items"] == 60
+
+
+def test_inputs_without_votes_and_votes_without_inputs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = pl.read_csv("features.csv")
+    frame.head(50).vstack(frame.head(1).with_columns(pl.lit("stranger").alias("item"))).write_csv("some.csv")
+    arguments = ("train", "votes.csv", "--features", "some.csv", "--epochs", "1", "-o", "m.safetensors")
+    assert "10 have votes but no features" in complaint(capsys, *arguments)
+    said = told(capsys, *arguments, "--missing-inputs", "drop")
+    assert said["trained_on"] == 40
+    assert [note.partition(" (")[0] for note in said["notes"]] == [  # type: ignore[attr-defined]
+        "10 items with votes but no features are left out",
+        "1 features without votes are left out",
+    ]
+    assert main([*arguments, "--missing-inputs", "drop"]) == 0
+    assert "votewise: 10 items with votes but no features are left out" in capsys.readouterr().err
+
+
+def test_what_train_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("train", "votes.csv", "--features", "features.csv")
+    assert (
+        complaint(capsys, *arguments, "-o", "model.pt")
+        == "the model must end in .safetensors, but 'model.pt' came. Rename it."
+    )
+    assert "the output folder must exist" in complaint(capsys, *arguments, "-o", "no/m.safetensors")
+    assert "the share held out must be a number from 0 to 0.95" in complaint(
+        capsys, *arguments, "--held-out", "1", "-o", "m.safetensors"
+    )
+    (here / "broken").mkdir()
+    (here / "broken" / "a.png").write_bytes(b"no image")
+    write_table(here / "one.csv", ("item", "label"), ("a", "x"))
+    assert 'every image must be readable, but 1 of 1 are not ("a.png: cannot identify' in complaint(
+        capsys, "train", "one.csv", "--images", "broken", "-o", "m.safetensors"
+    )
+    assert not (here / "m.safetensors").exists()
+
+
+def test_what_predict_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, "train", "votes.csv", "--features", "features.csv", "--epochs", "1", "-o", "m.safetensors")
+    predict = ("predict", "m.safetensors")
+    assert (
+        complaint(capsys, *predict, "--text", "texts.csv", "-o", "p.csv")
+        == "the model takes features, but --text came. Give --features."
+    )
+    assert "the suffix of the predictions must be one of .csv, .parquet, .npy" in complaint(
+        capsys, *predict, "--features", "features.csv", "-o", "p.xlsx"
+    )
+    pl.read_csv("features.csv").drop("year").write_csv("fewer.csv")
+    assert "it has none named 'year'" in complaint(capsys, *predict, "--features", "fewer.csv", "-o", "p.csv")
+    np.save("wrong.npy", np.zeros((4, 2)))
+    assert complaint(capsys, *predict, "--features", "wrong.npy", "-o", "p.csv") == (
+        "the model takes features of shape (3,), but those that came have (2,). Give inputs like those it was trained on."
+    )
+    (here / "junk.safetensors").write_bytes(b"junk")
+    assert "must be a model saved by votewise train, but reading it failed" in complaint(
+        capsys, "predict", "junk.safetensors", "--features", "features.csv", "-o", "p.csv"
+    )
+    assert not (here / "p.csv").exists()
+
+
+def test_columns_in_another_order_give_the_same_predictions(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, "train", "votes.csv", "--features", "features.csv", "--epochs", "2", "-o", "m.safetensors")
+    table = pl.read_csv("features.csv")
+    table.select("year", "item", pl.lit(1).alias("new"), "size", "constant").write_csv("other.csv")
+    told(capsys, "predict", "m.safetensors", "--features", "features.csv", "-o", "a.csv")
+    told(capsys, "predict", "m.safetensors", "--features", "other.csv", "-o", "b.csv")
+    assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes()
+
+
+# --- ugly votes
+
+
+@pytest.mark.parametrize(
+    ("votes", "classes"),
+    [
+        (lambda ids: [(item, "p", "yes" if i % 2 else "no") for i, item in enumerate(ids)], ("yes", "no")),  # one vote an item
+        (lambda ids: [(item, "p", "yes") for item in ids], ("yes",)),  # one class
+        (lambda ids: [(item, "p", "yes" if i % 2 else "no") for i, item in enumerate(ids)], ("yes", "no", "never")),
+        (lambda ids: [(item, "p", "item" if i % 2 else "task") for i, item in enumerate(ids)], ("item", "task")),
+    ],
+    ids=["one vote", "one class", "class never voted", "classes called like columns"],
+)  # fmt: skip
+def test_ugly_votes_go_all_the_way(
+    here: Path, capsys: pytest.CaptureFixture[str], votes: object, classes: tuple[str, ...]
+) -> None:
+    ids = read_votes("votes.csv").item_ids.tolist()
+    write_table(here / "ugly.csv", ("item", "annotator", "label"), *votes(ids))  # type: ignore[operator]
+    named = ("--classes", ",".join(classes))
+    said = told(
+        capsys, "train", "ugly.csv", "--features", "features.csv", "--epochs", "1", "-o", "m.safetensors", *named
+    )
+    assert said["classes"] == list(classes)
+    assert main(["predict", "m.safetensors", "--features", "features.csv", "-o", "p.csv"]) == 0
+    column, clash = pl.read_csv("p.csv").columns[0], "item" in classes
+    assert capsys.readouterr().err == (
+        "votewise: a class is called like an item column. To score these predictions, call the column of items "
+        "'item_id' in the votes too, and say --item item_id.\n"
+        if clash
+        else ""
+    )
+    pl.read_csv("ugly.csv").rename({"item": column}).write_csv("ugly.csv")
+    assert told(capsys, "score", "ugly.csv", "p.csv", *named, *(("--item", column) if clash else ()))["items"] == 60
+
+
+def test_few_items(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(here / "few.csv", ("item", "label"), ("a", "x"), ("a", "y"), ("b", "y"), ("c", "x"))
+    np.savez(here / "few.npz", images=np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8))
+    said = told(
+        capsys, "train", "few.csv", "--images", "few.npz", "--epochs", "1", "--held-out", "0.34", "-o", "m.safetensors"
+    )
+    assert (said["trained_on"], said["held_out"]) == (2, 1)
+    assert "a split must leave at least one item on each side" in complaint(
+        capsys, "train", "few.csv", "--images", "few.npz", "--held-out", "0.1", "-o", "m.safetensors"
+    )
