@@ -236,6 +236,7 @@ def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: 
         (("--features", "features.csv", "--at", "first"), "at must be one of last, best, but 'first' came. Pick one of those."),
         (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but 'keep' came. Pick one of those."),
         (("--images", "images", "--size", "7"), "small-cnn needs images of at least 8 pixels on each side, but they are 7 x 7. Choose a larger --size."),
+        (("--features", "features.csv", "--runs", "votes.csv"), "--runs must be a folder, but 'votes.csv' is a file. Name a folder; it is created if need be."),
         (("--features", "features.csv", "-o", "no/report.html"), "the output folder must exist, but 'no' does not. Create it, or write elsewhere."),
     ],
 )  # fmt: skip

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from votewise._errors import MissingExtraError
 from votewise.votes import Votes, read_votes
 
 if TYPE_CHECKING:
@@ -53,15 +54,15 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument VOTES and the options for reading it.
 
     The command is called with a function that reads them, so that it can refuse its other options first. One that has
-    a parameter `item` itself is told the item column too.
+    a parameter `item` or `votes_file` itself is told the item column or the path too.
     """
     own = dict(list(inspect.signature(command, eval_str=True).parameters.items())[1:])
-    passed_on = own.pop("item", None)
+    passed_on = {name for name in ("item", "votes_file") if own.pop(name, None) is not None}
 
     def run(votes: Path, **given: Any) -> None:
         reading = {name: given.pop(name) for name in _READING}
-        if passed_on is not None:
-            given["item"] = reading["item"]
+        told = {"item": reading["item"], "votes_file": votes}
+        given |= {name: told[name] for name in passed_on}
         if reading["classes"] is not None:
             reading["classes"] = [name.strip() for name in reading["classes"].split(",")]
         command(partial(read_votes, votes, **reading), **given)
@@ -81,6 +82,14 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that JSON cannot write (NaN, infinity) as null."""
     typer.echo(json.dumps(_plain(value)))
+
+
+def require_torch(purpose: str) -> None:
+    """Say what to install where torch is missing."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(purpose, "torch", "demo") from None
 
 
 def note(message: str, quiet: bool) -> None:

@@ -85,13 +85,13 @@ def train_model(
     import torch
 
     from votewise.training import build_model, train_classifier
-    from votewise.training.loop import exact_arithmetic
+    from votewise.training.loop import arithmetic
 
     config = _describe(material, reading, choices)
     train, held_out = _split(material, choices)
     delivery = build_delivery(choices.method, material.votes.take(train), choices.seed)
     model = build_model(config.build, seed=choices.seed).to(choose_device(device))
-    with exact_arithmetic():
+    with arithmetic(choices.recipe):
         inputs = torch.from_numpy(material.inputs[train])
         train_classifier(model, inputs, delivery, choices.recipe, seed=choices.seed, on_epoch=on_epoch)
     probs = predict(model, config, material.inputs[held_out])
@@ -109,7 +109,7 @@ def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> 
     import torch
 
     from votewise.training import Inputs, predict_logits
-    from votewise.training.loop import exact_arithmetic
+    from votewise.training.loop import arithmetic
 
     if config.kind != "text" and inputs.shape[1:] != config.input_shape:
         raise InputError(
@@ -121,7 +121,7 @@ def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> 
         return np.zeros((0, len(config.classes)))
     device = next(model.parameters()).device
     at_once = max(1, _PIXELS_AT_ONCE // math.prod(inputs.shape[1:3])) if config.kind == "images" else _ROWS_AT_ONCE
-    with exact_arithmetic():
+    with arithmetic(config.recipe):
         data = Inputs.place(torch.from_numpy(inputs), config.recipe, device)
         logits = predict_logits(model, data, torch.arange(len(inputs), device=device), batch_size=at_once)
     return softmax(logits.cpu().numpy())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from votewise._errors import InputError
 from votewise.cli import options
 from votewise.cli.comparisons import comparison_json, print_content
 from votewise.cli.inputs import InputOptions, TrainingOptions, load_material, takes
@@ -54,6 +55,10 @@ def compare(
     from votewise.report import render
 
     training.check(inputs.kind())
+    if runs is not None and runs.exists() and not runs.is_dir():
+        raise InputError(
+            "--runs must be a folder", f"{str(runs)!r} is a file", "Name a folder; it is created if need be"
+        )
     names = tuple(name.strip() for name in methods.split(","))
     with whole_file(output) as partial:  # opened first: a path that cannot be written should fail before the work
         silent = quiet or as_json

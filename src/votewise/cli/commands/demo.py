@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from votewise._errors import MissingExtraError
 from votewise.cli import options
+from votewise.cli.comparisons import comparison_json, print_content
 from votewise.cli.options import Json, Quiet
-
-if TYPE_CHECKING:
-    from votewise.report import Comparison, Content
 
 
 def demo(
@@ -26,7 +22,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Compare deliveries on real votes, in a minute."""
-    _require_torch()
+    options.require_torch("training")
     from votewise._files import whole_file
     from votewise.datasets import load_vader
     from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, run_demo
@@ -42,50 +38,8 @@ def demo(
         partial.write_text(render(content), encoding="utf-8")
     if as_json:
         options.print_json(
-            {"report": str(output), "comparisons": [_as_json(comparison) for comparison in content.comparisons]}
+            {"report": str(output), "comparisons": [comparison_json(one) for one in content.comparisons]}
         )
     else:
-        _print(content)
+        print_content(content)
         options.note(f"the report is in {output}; open it in a browser.", quiet)
-
-
-def _require_torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("training", "torch", "demo") from None
-
-
-def _as_json(comparison: Comparison) -> dict[str, object]:
-    return {"title": comparison.title, "rows": [asdict(row) for row in comparison.rows]}
-
-
-def _print(content: Content) -> None:
-    from rich.table import Table
-
-    from votewise.report import format_number, format_p
-
-    screen = options.console()
-    for sentence in content.data:
-        screen.print(sentence, markup=False)
-    for comparison in content.comparisons:
-        table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold", title_justify="left")
-        table.add_column("method")
-        for name in ("soft NLL", "accuracy", "ECE (floor)", "ent. corr.", "vs soft", "better", "p", "p (Holm)"):
-            table.add_column(name, justify="right", no_wrap=True)
-        for row in comparison.rows:
-            mean = {name: f"{spread.mean:.3f}" for name, spread in row.metrics.items()}
-            table.add_row(
-                row.method,
-                f"{mean['soft NLL']} ± {format_number(row.metrics['soft NLL'].sd)}",
-                mean["accuracy"],
-                f"{mean['ECE']} ({mean['ECE floor']})",
-                mean["entropy correlation"],
-                "-" if row.difference is None else f"{row.difference:+.3f}",
-                "-" if row.wins is None else f"{row.wins}/{len(row.per_seed)}",
-                format_p(row.p_value),
-                format_p(row.p_holm),
-            )
-        screen.print(f"\n[bold]{comparison.title}[/bold]")
-        screen.print(table)
-    screen.print()
