@@ -114,6 +114,15 @@ class Page(HTMLParser):
         self.words += data
 
 
+@pytest.mark.parametrize("command", ["compare", "train", "predict"])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(
+        option in text for option in ("--images", "--features", "--text", "--output", "--item", "--json", "--quiet")
+    )
+
+
 # --- compare
 
 

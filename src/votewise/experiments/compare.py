@@ -24,7 +24,6 @@ from votewise.report.content import Content, Example
 if TYPE_CHECKING:
     from votewise.training import TrainConfig
 
-DEFAULT_METHODS = ("soft", "multipass", "sls", "majority")
 EPOCHS = ("last", "best")
 
 # Share of the items that choose the best epoch. They are neither trained on nor scored.
