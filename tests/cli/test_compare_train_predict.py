@@ -332,6 +332,20 @@ def test_ids_are_predicted_as_the_votes_write_them(here: Path, capsys: pytest.Ca
     assert told(capsys, "score", "named.csv", "p.csv")["items"] == 60
 
 
+def test_images_of_an_archive_and_of_a_folder_are_one_kind(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = read_votes("votes.csv")
+    pixels = np.random.default_rng(0).integers(0, 255, (60, 9, 9, 3), dtype=np.uint8)
+    np.savez(here / "a.npz", images=pixels, ids=votes.item_ids)
+    told(capsys, "train", "votes.csv", "--images", "a.npz", "--epochs", "1", "-o", "m.safetensors")
+    assert told(capsys, "predict", "m.safetensors", "--images", "images", "-o", "p.csv")["items"] == 60
+    assert told(capsys, "predict", "m.safetensors", "--images", "a.npz", "-o", "p.csv")["items"] == 60
+    np.savez(here / "b.npz", images=pixels[:, :8])
+    assert complaint(capsys, "predict", "m.safetensors", "--images", "b.npz", "-o", "p.csv") == (
+        "the model takes images of shape (9, 9, 3), but those that came have (8, 9, 3). "
+        "Give inputs like those it was trained on."
+    )
+
+
 def test_inputs_without_votes_and_votes_without_inputs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = pl.read_csv("features.csv")
     frame.head(50).vstack(frame.head(1).with_columns(pl.lit("stranger").alias("item"))).write_csv("some.csv")

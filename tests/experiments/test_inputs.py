@@ -364,6 +364,15 @@ def test_progress_goes_over_every_image(tmp_path: Path) -> None:
     assert len(seen) == 2  # what is dropped is not read
 
 
+def test_how_inputs_were_read_is_kept_and_checked() -> None:
+    reading = Reading(size=7, suffixes=True, columns=("a", "b"), text_column="t")
+    assert Reading.from_dict(reading.to_dict()) == reading
+    assert "how inputs are read must be one of size, suffixes, columns, text_column" in refusal(
+        Reading.from_dict, {"x": 1}
+    )
+    assert "the columns of features must be list, but int came" in refusal(Reading.from_dict, {"columns": 5})
+
+
 # --- recipes
 
 

@@ -44,8 +44,8 @@ class InputOptions:
         """
         from votewise.experiments.image_inputs import open_images
 
-        if self.kind() == "images":
-            return open_images(str(self.images), size=size, voted=votes.item_ids)
+        if self.images is not None:
+            return open_images(self.images, size=size, voted=votes.item_ids)
         return self._open_table(item, (), self.text_column)
 
     def open_as(self, reading: Reading, *, item: str | None) -> Source:
@@ -57,8 +57,9 @@ class InputOptions:
         """
         from votewise.experiments.image_inputs import open_images
 
-        if self.kind() == "images":
-            return open_images(str(self.images), size=reading.size, suffixes=reading.suffixes)
+        if self.images is not None:
+            size = reading.size if self.images.is_dir() else None  # those of a .npz stay as they are
+            return open_images(self.images, size=size, suffixes=reading.suffixes)
         return self._open_table(item, reading.columns, self.text_column or reading.text_column)
 
     def _open_table(self, item: str | None, columns: Sequence[str], text_column: str | None) -> Source:

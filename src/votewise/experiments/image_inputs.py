@@ -189,7 +189,8 @@ def _open_archive(path: Path, size: int | None) -> Source:
             f"{len(images):,} images and ids {names.shape} came",
             "Line them up",
         )
-    return in_memory("images", names, images.reshape(*images.shape[:3], -1), Reading())
+    side = images.shape[1] if images.shape[1] == images.shape[2] else None
+    return in_memory("images", names, images.reshape(*images.shape[:3], -1), Reading(size=side))
 
 
 def _read_archive(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import IntArray, check_choice, first_few
+from votewise._checks import IntArray, check_choice, check_kind, first_few
 from votewise._errors import InputError
 from votewise.experiments.material import Material
 from votewise.votes import Votes
@@ -43,10 +43,12 @@ class Reading:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
-        """What `to_dict` gave."""
+        """What `to_dict` gave; anything else is an error."""
         for name in values:
             check_choice("how inputs are read", name, tuple(field.name for field in fields(cls)))
-        return cls(**{**values, "columns": tuple(values.get("columns", ()))})
+        columns = values.get("columns", [])
+        check_kind("the columns of features", columns, list, "Train the model again")
+        return cls(**{**values, "columns": tuple(str(name) for name in columns)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ def join_inputs(
         missing: an item without input, or an input without votes: "error", or "drop" it.
         track: shows progress over a sequence.
     """
-    check_choice("--missing-inputs", missing, ("error", "drop"))
+    check_choice("missing", missing, ("error", "drop"))
     voted, rows, dropped = _line_up(votes, source, missing)
     values, notes = source.load(rows, track)
     kept = votes if len(voted) == votes.n_items else votes.take(voted)
