@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from votewise._errors import MissingExtraError, VotewiseError
-from votewise.cli.commands import datasets, deliver, demo, inspect, runs, score
+from votewise.cli.commands import compare, datasets, deliver, demo, inspect, predict, reproduce, runs, score, train
 
 
 class Exit(IntEnum):
@@ -34,6 +34,10 @@ program.command("demo")(demo.demo)
 program.command("inspect")(inspect.inspect)
 program.command("deliver")(deliver.deliver)
 program.command("score")(score.score)
+program.command("compare")(compare.compare)
+program.command("train")(train.train)
+program.command("predict")(predict.predict)
+program.command("reproduce")(reproduce.reproduce)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy.typing as npt
 
 from votewise._checks import IntArray
 from votewise._errors import InputError
+from votewise.datasets import ImageVotes
 from votewise.votes import Votes
 
 
@@ -43,6 +45,17 @@ class Material:
                     f"{len(values):,} came",
                     "Line them up with the votes",
                 )
+
+    @classmethod
+    def of_images(cls, name: str, data: ImageVotes) -> Material:
+        """A known set of images."""
+        return cls(name, "images", data.checksum, data.images, data.votes, data.labels)
+
+    def take(self, rows: IntArray) -> Material:
+        """Some of the items, under a checksum of their own."""
+        checksum = sha256(self.checksum.encode() + rows.astype("<i8").tobytes()).hexdigest()
+        labels = None if self.labels is None else self.labels[rows]
+        return Material(self.name, self.kind, checksum, self.inputs[rows], self.votes.take(rows), labels, self.notes)
 
     @property
     def hard_labels(self) -> IntArray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -98,13 +99,19 @@ def make_job(config: RunConfig, material: Material) -> Job:
 
 
 def make_record(
-    config: RunConfig, material: Material, outcome: Trained | DivergedError, *, seconds: float, device: str
+    config: RunConfig,
+    material: Material,
+    outcome: Trained | DivergedError,
+    *,
+    seconds: float,
+    device: str,
+    at_once: int = 1,
 ) -> RunRecord:
-    """The record of a run that ended, well or not."""
+    """The record of a run that ended, well or not, `seconds` after it began beside others `at_once`."""
     common: dict[str, Any] = {
         "config": config.to_dict(),
         "environment": environment(device),
-        "timing": {"seconds": seconds},
+        "timing": {"seconds": seconds, "at_once": float(at_once)},
     }
     if isinstance(outcome, DivergedError):
         return RunRecord(status="failed", failure=str(outcome), **common)
@@ -172,6 +179,7 @@ def environment(device: str) -> dict[str, str]:
         "numpy": np.__version__,
         "torch": torch.__version__,
         "platform": platform.platform(),
+        "device_kind": device,
         "device": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
     }
 
@@ -239,22 +247,36 @@ def execute(
         retry_failed: whether to do failed runs again.
         listener: who is told.
     """
-    done: dict[RunConfig, RunRecord] = {}
-    refused: OSError | None = None
+    keeper = _Keeper(store, listener)
     todo = missing_runs(configs, store, retry_failed=retry_failed)
-    work = _on_gpu if choose_device(device) == "cuda" else _on_cores
-    for config, record in work(todo, material, jobs, listener) if todo else ():
-        done[config] = record
+    if todo:
+        work = _on_gpu if choose_device(device) == "cuda" else _on_cores
+        work(todo, material, jobs, listener, keeper.keep)
+    if keeper.refused is not None:  # told only now, so that the other runs could go on
+        raise keeper.refused
+    return [_record(config, keeper.done, store) for config in configs]
+
+
+Keep = Callable[[RunConfig, RunRecord], None]
+
+
+class _Keeper:
+    """Writes each record as it comes, and remembers the first refusal of the system to do so."""
+
+    def __init__(self, store: RecordStore | None, listener: Listener) -> None:
+        self.store, self.listener = store, listener
+        self.done: dict[RunConfig, RunRecord] = {}
+        self.refused: OSError | None = None
+
+    def keep(self, config: RunConfig, record: RunRecord) -> None:
+        self.done[config] = record
         try:
-            if store is not None:
-                store.write(record)
+            if self.store is not None:
+                self.store.write(record)
         except OSError as error:
-            refused = refused or error
-            listener.on_note(f"the record of {config.method}, seed {config.seed}, could not be written: {error}.")
-        listener.on_done(record)
-    if refused is not None:  # told only now, so that the other runs could go on
-        raise refused
-    return [_record(config, done, store) for config in configs]
+            self.refused = self.refused or error
+            self.listener.on_note(f"the record of {config.method}, seed {config.seed}, was not written: {error}.")
+        self.listener.on_done(record)
 
 
 def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordStore | None) -> RunRecord:
@@ -272,8 +294,8 @@ def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool
 
 
 def _on_cores(
-    configs: Sequence[RunConfig], material: Material, jobs: int | None, listener: Listener
-) -> Iterator[tuple[RunConfig, RunRecord]]:
+    configs: Sequence[RunConfig], material: Material, jobs: int | None, listener: Listener, keep: Keep
+) -> None:
     """Each run in a process of its own, with the plain loop."""
     seen = 0
 
@@ -287,7 +309,7 @@ def _on_cores(
     )
     for place, future in futures:
         try:
-            yield configs[place], future.result()
+            keep(configs[place], future.result())
         except BrokenProcessPool:
             raise VotewiseError(
                 "a process that was training was ended by the system, probably for lack of memory. Finished runs are "
@@ -321,7 +343,7 @@ def train_run(
     try:
         outcome = train_job(
             model_maker(config, material),
-            torch.from_numpy(material.inputs),
+            torch.tensor(material.inputs),  # a copy: the data themselves stay read-only
             make_job(config, material),
             config.recipe,
             device=device,
@@ -341,27 +363,36 @@ def model_maker(config: RunConfig, material: Material) -> Callable[[], Any]:
 
 
 def _on_gpu(
-    configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener
-) -> Iterator[tuple[RunConfig, RunRecord]]:
-    """Runs alike in model, recipe and split together, several at once."""
+    configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener, keep: Keep
+) -> None:
+    """Runs alike in model, recipe and split together, several at once; scored and kept while the next ones train."""
     import torch
 
     from votewise.training import train_jobs
     from votewise.training.engine import AT_ONCE
 
-    inputs = torch.from_numpy(material.inputs)
-    for group in _alike(configs):
-        outcomes = train_jobs(
-            model_maker(group[0], material),
-            inputs,
-            [make_job(config, material) for config in group],
-            group[0].recipe,
-            at_once=at_once or AT_ONCE,
-            on_epoch=partial(_count_epoch, listener, _training_items(group[0], material)),
-            on_note=listener.on_note,
-        )
-        for place, outcome, seconds in outcomes:
-            yield group[place], make_record(group[place], material, outcome, seconds=seconds, device="cuda")
+    inputs = torch.tensor(material.inputs)
+
+    def score_and_keep(config: RunConfig, outcome: Trained | DivergedError, seconds: float, beside: int) -> None:
+        keep(config, make_record(config, material, outcome, seconds=seconds, device="cuda", at_once=beside))
+
+    with ThreadPoolExecutor(1) as scorer:
+        for group in _alike(configs):
+            outcomes = train_jobs(
+                model_maker(group[0], material),
+                inputs,
+                [make_job(config, material) for config in group],
+                group[0].recipe,
+                at_once=at_once or AT_ONCE,
+                on_epoch=partial(_count_epoch, listener, _training_items(group[0], material)),
+                on_note=listener.on_note,
+            )
+            scored = [
+                scorer.submit(score_and_keep, group[place], outcome, seconds, beside)
+                for place, outcome, seconds, beside in outcomes
+            ]
+            for future in scored:
+                future.result()
 
 
 def _count_epoch(listener: Listener, images: int, _place: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 class BasicBlock(nn.Module):
@@ -54,9 +55,18 @@ class ResNet18(nn.Module):
 
     def features(self, images: Tensor) -> Tensor:
         """What the head sees, (B, 8 * width): the last stage averaged over places."""
-        stem = torch.relu(self.bn(self.conv(images)))
+        stem = torch.relu(self.bn(_convolve_few_channels(images, self.conv)))
         return self.blocks(stem).mean(dim=(2, 3))
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits (B, K) of images (B, channels, H, W)."""
         return self.head(self.features(images))
+
+
+def _convolve_few_channels(images: Tensor, conv: nn.Conv2d) -> Tensor:
+    """`conv(images)`; on a GPU with channels of zeros added up to eight, which its matrix units take at a time."""
+    missing = -images.shape[1] % 8 if images.is_cuda else 0
+    if missing == 0:
+        return conv(images)
+    padding = (0, 0, 0, 0, 0, missing)
+    return functional.conv2d(functional.pad(images, padding), functional.pad(conv.weight, padding), padding=1)

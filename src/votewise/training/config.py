@@ -24,10 +24,11 @@ class TrainConfig:
     Attributes:
         epochs: passes over the training items.
         batch_size: items a step; the last batch of an epoch may be smaller.
-        optimizer: "adamw", or "sgd" with momentum (not Nesterov's).
+        optimizer: "adamw", or "sgd" with momentum.
         learning_rate: at the start.
         weight_decay: decoupled in adamw, part of the gradient in sgd.
         momentum: of sgd.
+        nesterov: whether it is Nesterov's.
         decayed: "all" parameters, or "weights" alone (not norms and biases).
         schedule: whether the cosine moves once an "epoch" or every "step".
         crop: pixels of padding out of which a random crop is cut; 0 for none. Images only.
@@ -45,6 +46,7 @@ class TrainConfig:
     learning_rate: float = 1e-2
     weight_decay: float = 1e-4
     momentum: float = 0.9
+    nesterov: bool = False
     decayed: str = "all"
     schedule: str = "epoch"
     crop: int = 0

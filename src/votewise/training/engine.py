@@ -23,8 +23,8 @@ from votewise._errors import DivergedError, InputError
 from votewise.delivery import Mixup
 from votewise.training.batches import Inputs, batch_sizes, epoch_crops, epoch_order
 from votewise.training.config import TrainConfig
-from votewise.training.loop import build_model, exact_arithmetic, make_optimizer, soft_cross_entropy
-from votewise.training.runs import Job, ModelMaker, Trained, finish, selection_nll, state_of
+from votewise.training.loop import arithmetic, build_model, make_optimizer, soft_cross_entropy
+from votewise.training.runs import Job, ModelMaker, Trained, exact_logits, selection_nll, state_of
 
 # With fewer runs at once late layers leave half of the chip idle; with more nothing is gained (docs/performance.md).
 AT_ONCE = 4
@@ -146,15 +146,15 @@ class Slot:
 
     def result(self) -> Outcome:
         """What the run left, once its last epoch is done."""
-        logits = self.logits[:-1].to("cpu", copy=True)
-        nll = [selection_nll(epoch, self.job.selection) for epoch in logits]
-        if not np.isfinite(nll).all():
-            return DivergedError(int(np.flatnonzero(~np.isfinite(nll))[0]))
-        losses, best_epoch = self.losses.double().numpy(), int(self.best_epoch)
+        logits = self.logits[:-1]
+        sound = torch.isfinite(selection_nll(logits, self.selection))
+        if not sound.all():
+            return DivergedError(int((~sound).nonzero()[0]))
+        losses, curve = self.losses.double().numpy(), logits.to("cpu", copy=True).numpy()
         last, best = state_of(self.model), {name: value.to("cpu", copy=True) for name, value in self.best.items()}
-        finished = finish(self.model, self.data, self.held_out, losses, logits.numpy(), best_epoch, best, last)
+        exact = exact_logits(self.model, self.data, self.held_out, self.best)
         self.model.train()
-        return finished
+        return Trained(losses, curve, int(self.best_epoch), *exact, best, last)
 
     def _train(self, size: int) -> None:
         """One step on the next `size` items: the body of the plain loop."""
@@ -184,8 +184,7 @@ class Slot:
             logits = torch.cat([self.forward(batch).float() for batch in self.data.chunks(self.held_out, 1000)])
         self.model.train()
         self.logits.index_copy_(0, self.epoch, logits[None])
-        log_probs = torch.log_softmax(logits[: len(self.selection)].double(), dim=1)
-        nll = -(self.selection * log_probs).sum(dim=1).mean()
+        nll = selection_nll(logits, self.selection)
         better = nll < self.best_nll
         kept = [(self.best_nll, nll), (self.best_epoch, self.epoch)]
         kept += [(self.best[name], value) for name, value in self.model.state_dict().items()]
@@ -228,7 +227,7 @@ def train_jobs(
     at_once: int = AT_ONCE,
     on_epoch: Callable[[int], None] | None = None,
     on_note: Callable[[str], None] | None = None,
-) -> Iterator[tuple[int, Outcome, float]]:
+) -> Iterator[tuple[int, Outcome, float, int]]:
     """Do many runs of one recipe, several at once, each as the plain loop would do it.
 
     A run that diverges ends as a `DivergedError` in its place; the others go on. Where the device has too little memory
@@ -245,19 +244,19 @@ def train_jobs(
         on_note: called with what a user should know, e.g. that memory was short.
 
     Yields:
-        The place of each run in `jobs` as it ends, its outcome, and the seconds since it began.
+        The place of each run in `jobs` as it ends, its outcome, the seconds since it began, and how many went at once.
     """
     _check_alike(jobs)
     waiting = list(range(len(jobs)))
     slots: list[Slot] = []
-    with exact_arithmetic():
+    with arithmetic(config):
         data = Inputs.place(inputs, config, device)
         while waiting:
             slots = slots or _make_slots(make, data, jobs[0], config, min(at_once, len(waiting)), on_note)
             wave, waiting = waiting[: len(slots)], waiting[len(slots) :]
             start = time.perf_counter()
             for place, outcome in _run_wave(slots, wave, jobs, config.epochs, on_epoch):
-                yield place, outcome, time.perf_counter() - start
+                yield place, outcome, time.perf_counter() - start, len(wave)
 
 
 def _run_wave(

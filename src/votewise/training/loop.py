@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import numpy as np
 import torch
@@ -41,7 +41,7 @@ def make_optimizer(model: nn.Module, config: TrainConfig, learning_rate: float |
         if group
     ]
     if config.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=learning_rate, momentum=config.momentum, fused=True)
+        return torch.optim.SGD(groups, lr=learning_rate, momentum=config.momentum, nesterov=config.nesterov, fused=True)
     return torch.optim.AdamW(groups, lr=learning_rate, fused=True, capturable=isinstance(learning_rate, Tensor))
 
 
@@ -105,11 +105,13 @@ def train_classifier(
     return model
 
 
-@contextmanager
-def exact_arithmetic() -> Iterator[None]:
-    """Let fp32 mean fp32 on a GPU, whose convolutions would else round their inputs to 10 bits."""
-    with torch.backends.cudnn.flags(enabled=True, benchmark=True, deterministic=False, allow_tf32=False):
-        yield
+def arithmetic(config: TrainConfig) -> AbstractContextManager[None]:
+    """How a GPU computes: fp32 means fp32 (its convolutions would else round inputs to 10 bits), always the same way.
+
+    In bf16 it may pick the fastest of its algorithms by trying them.
+    """
+    exact = config.precision == "fp32"
+    return torch.backends.cudnn.flags(enabled=True, benchmark=not exact, deterministic=exact, allow_tf32=False)
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, value: float) -> None:

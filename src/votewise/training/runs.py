@@ -15,10 +15,11 @@ from votewise._errors import DivergedError
 from votewise.delivery import Delivery
 from votewise.training.batches import Inputs
 from votewise.training.config import TrainConfig
-from votewise.training.loop import build_model, exact_arithmetic, predict_logits, train_classifier
+from votewise.training.loop import arithmetic, build_model, predict_logits, train_classifier
 
 ModelMaker = Callable[[], nn.Module]
 State = dict[str, Tensor]
+Logits = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +56,10 @@ class Trained:
     """
 
     losses: FloatArray
-    logits: npt.NDArray[np.float32]
+    logits: Logits
     best_epoch: int
-    best_logits: npt.NDArray[np.float32]
-    last_logits: npt.NDArray[np.float32]
+    best_logits: Logits
+    last_logits: Logits
     best: State
     last: State
 
@@ -94,7 +95,7 @@ def train_job(
         losses.append(loss)
         with torch.autocast(held_out.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             logits.append(predict_logits(model, data, held_out).cpu())
-        nll = selection_nll(logits[-1], job.selection)
+        nll = float(selection_nll(logits[-1], torch.from_numpy(job.selection)))
         if not np.isfinite(nll):
             raise DivergedError(epoch)
         if nll < best_nll:
@@ -102,34 +103,27 @@ def train_job(
         if on_epoch is not None:
             on_epoch()
 
-    with exact_arithmetic():
+    with arithmetic(config):
         train_classifier(model, inputs[job.train], job.delivery, config, seed=job.seed, on_epoch=after)
-        curve = torch.stack(logits).numpy()
-        return finish(model, data, held_out, np.array(losses), curve, best_epoch, best, state_of(model))
+        last = state_of(model)
+        exact = exact_logits(model, data, held_out, best)
+        return Trained(np.array(losses), torch.stack(logits).numpy(), best_epoch, *exact, best, last)
 
 
-def finish(
-    model: nn.Module,
-    data: Inputs,
-    held_out: Tensor,
-    losses: FloatArray,
-    logits: npt.NDArray[np.float32],
-    best_epoch: int,
-    best: State,
-    last: State,
-) -> Trained:
-    """Predict the held-out rows once more in fp32, at the best and the last epoch, whatever the run's precision was."""
-    exact = []
-    for state in (best, last):
-        model.load_state_dict(state)
-        exact.append(predict_logits(model, data, held_out).cpu().numpy())
-    return Trained(losses, logits, best_epoch, exact[0], exact[1], best, last)
+def exact_logits(model: nn.Module, data: Inputs, held_out: Tensor, best: State) -> tuple[Logits, Logits]:
+    """Logits of the held-out rows in fp32, whatever the run's precision was: at the best epoch, and of the model as is.
+
+    The model ends in the state of the best epoch.
+    """
+    last = predict_logits(model, data, held_out).cpu().numpy()
+    model.load_state_dict(best)
+    return predict_logits(model, data, held_out).cpu().numpy(), last
 
 
-def selection_nll(logits: Tensor, selection: FloatArray) -> float:
-    """Soft NLL of the first rows of logits against vote shares, in float64."""
-    wanted = torch.from_numpy(selection)
-    return float(-(wanted * torch.log_softmax(logits[: len(wanted)].double(), dim=1)).sum(dim=1).mean())
+def selection_nll(logits: Tensor, selection: Tensor) -> Tensor:
+    """Soft NLL in float64 of the first rows of logits (..., m, K) against vote shares (s, K)."""
+    log_probs = torch.log_softmax(logits[..., : len(selection), :].double(), dim=-1)
+    return -(selection * log_probs).sum(dim=-1).mean(dim=-1)
 
 
 def state_of(model: nn.Module) -> State:

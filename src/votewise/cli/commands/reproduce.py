@@ -1,0 +1,147 @@
+"""`votewise reproduce`: the runs of a paper, its numbers beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from votewise._checks import check_choice
+from votewise.cli import options
+from votewise.cli.options import Json, Quiet
+from votewise.cli.run_display import follow_runs
+
+if TYPE_CHECKING:
+    from votewise.experiments.material import Material
+    from votewise.experiments.run import RunConfig
+    from votewise.papers.same_target import Line
+    from votewise.records import RecordStore, RunSummary
+
+PAPERS = ("same-target",)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="same-target: arXiv 2605.20642", show_default=False)],
+    suite: Annotated[str, typer.Option(help="main, family, sweep, resampling, all or tiny.")] = "all",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds, from 0; each suite's own number if left out.", show_default=False)
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with CIFAR-10H; $VOTEWISE_DATA if left out.", show_default=False)
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Folder of the records; what is in it is not done again.")] = Path("runs"),
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    precision: Annotated[
+        str | None, typer.Option(help="bf16 or fp32; bf16 on a GPU if left out.", show_default=False)
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes on a CPU, runs at once on a GPU.", show_default=False)
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Do failed runs again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and for how long.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat a paper's runs; numbers beside its own."""
+    check_choice("the paper", paper, PAPERS)
+    options.require_torch("training")
+    from votewise.datasets import load_cifar10h
+    from votewise.experiments.material import Material
+    from votewise.experiments.run import choose_device, execute, missing_runs
+    from votewise.papers.same_target import compare_with_paper, suite_runs, tiny_material
+    from votewise.papers.same_target.suites import find_suites
+    from votewise.records import RecordStore
+
+    find_suites(suite)
+    chosen = choose_device(device)
+    material = Material.of_images("cifar10h", load_cifar10h(data))
+    if suite == "tiny":
+        material = tiny_material(material)
+    store = RecordStore(runs)
+    configs = suite_runs(suite, material, seeds=seeds, precision=precision or ("bf16" if chosen == "cuda" else "fp32"))
+    todo = missing_runs(configs, store, retry_failed=retry_failed)
+    if dry_run:
+        _tell_plan(configs, todo, material, store, chosen, jobs, as_json)
+        return
+    with follow_runs(todo, material, quiet or as_json) as listener:
+        records = execute(
+            configs, material, store, device=chosen, jobs=jobs, retry_failed=retry_failed, listener=listener
+        )
+    _tell_results(compare_with_paper(records), records, as_json)
+    if any(record.status == "failed" for record in records):
+        raise typer.Exit(1)
+
+
+def _tell_plan(
+    configs: Sequence[RunConfig],
+    todo: Sequence[RunConfig],
+    material: Material,
+    store: RecordStore,
+    device: str,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """What would be run, and how long it would take."""
+    from votewise.experiments.estimate import expected_seconds
+
+    seconds = expected_seconds(todo, material, store, device=device, jobs=jobs)
+    if as_json:
+        planned = [config.to_dict() for config in todo]
+        plan = {"runs": len(configs), "done": len(configs) - len(todo), "device": device, "expected_seconds": seconds}
+        options.print_json({**plan, "todo": planned})
+        return
+    screen = options.console()
+    for (method, votes, hold), seeds in Counter((run.method, run.votes, run.hold) for run in todo).items():
+        screen.print(f"  {_row_name(method, votes, hold)}: {seeds} {'run' if seeds == 1 else 'runs'}")
+    screen.print(f"{len(todo)} of {len(configs)} runs to do on {device}, in about {_duration(seconds)}.")
+
+
+def _tell_results(lines: Sequence[Line], records: Sequence[RunSummary], as_json: bool) -> None:
+    failed = [record for record in records if record.status == "failed"]
+    if as_json:
+        rows = [{**asdict(line), "distance": line.distance} for line in lines]
+        options.print_json({"runs": len(records), "failed": len(failed), "lines": rows})
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    for name in ("method", "metric"):
+        table.add_column(name)
+    for name in ("seeds", "best epoch", "last epoch", "published", "apart"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in lines:
+        paper = line.published
+        table.add_row(
+            _row_name(line.method, line.votes, line.hold),
+            line.metric,
+            str(line.seeds),
+            _spread(line.best, line.best_sd),
+            _spread(line.last, line.last_sd),
+            "-" if paper is None else _spread(paper.mean, paper.sd),
+            "-" if line.distance is None else f"{line.distance:+.1f}",
+        )
+    screen = options.console()
+    screen.print(table)
+    screen.print("apart: ours at the best epoch less the published, in standard errors of the difference", style="dim")
+    if failed:
+        screen.print(f"{len(failed)} of {len(records)} runs failed; votewise runs says why.")
+
+
+def _row_name(method: Any, votes: Any, hold: Any) -> str:
+    kept = "" if hold == 1 else f", kept {hold} epochs"
+    return f"{method}{'' if votes is None else f', {votes} votes'}{kept}"
+
+
+def _spread(mean: float, sd: float) -> str:
+    return f"{mean:.4f}" if math.isnan(sd) else f"{mean:.4f} ± {sd:.4f}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,58 @@
+"""What a terminal shows while runs are trained: how many are done, items a second, time left."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from votewise.cli import options
+
+if TYPE_CHECKING:
+    from votewise.experiments.material import Material
+    from votewise.experiments.run import Listener, RunConfig
+    from votewise.records import RunRecord
+
+
+@contextmanager
+def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool) -> Iterator[Listener]:
+    """A listener that draws a bar on a terminal, and tells notes and failures as they come."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from votewise.experiments.estimate import training_images
+    from votewise.experiments.run import Listener
+
+    columns = (
+        TextColumn("{task.fields[ended]} of {task.fields[runs]} runs"),
+        BarColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    ended = 0
+    silent = quiet or not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), disable=silent, speed_estimate_period=300) as display:
+        images = sum(training_images(config, material) for config in todo)
+        task = display.add_task("", total=images, ended=0, runs=len(todo), rate="")
+
+        def on_images(more: int) -> None:
+            display.advance(task, more)
+            state = display.tasks[0]
+            speed = state.completed / state.elapsed if state.elapsed else 0.0
+            display.update(task, rate=f"{speed:,.0f} items/s")
+
+        def on_done(record: RunRecord) -> None:
+            nonlocal ended
+            ended += 1
+            display.update(task, ended=ended)
+            if record.status == "failed":
+                options.note(f"{_name(record)} failed: {record.failure}", quiet=False)
+
+        yield Listener(on_done=on_done, on_images=on_images, on_note=lambda text: options.note(text, quiet=False))
+
+
+def _name(record: RunRecord) -> str:
+    return f"{record.config['method']}, seed {record.config['seed']},"

@@ -1,0 +1,1 @@
+"""Papers whose results votewise repeats: their runs, their recipes, their published numbers."""

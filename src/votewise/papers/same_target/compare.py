@@ -1,0 +1,76 @@
+"""Records beside what the paper prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from votewise.papers.same_target.published import PUBLISHED, Published
+from votewise.records import RunSummary
+
+METRICS = ("soft_nll", "accuracy", "ece", "entropy_correlation")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method's number over seeds, and the paper's.
+
+    Attributes:
+        method: by name.
+        votes: votes an item, None for all.
+        hold: epochs a label is kept.
+        metric: by name.
+        seeds: n of ours.
+        best: mean at the best epoch.
+        best_sd: over seeds, NaN for one.
+        last: mean after the last epoch.
+        last_sd: likewise.
+        published: the paper's, where it prints one.
+    """
+
+    method: str
+    votes: int | None
+    hold: int
+    metric: str
+    seeds: int
+    best: float
+    best_sd: float
+    last: float
+    last_sd: float
+    published: Published | None
+
+    @property
+    def distance(self) -> float | None:
+        """Ours at the best epoch less the paper's, in standard errors of that difference (the paper's SD for both)."""
+        if self.published is None or self.published.sd == 0:
+            return None
+        error = self.published.sd * math.sqrt(1 / self.published.seeds + 1 / self.seeds)
+        return (self.best - self.published.mean) / error
+
+
+def compare_with_paper(records: Sequence[RunSummary]) -> list[Line]:
+    """A line for every method, number of votes, period and metric of the finished runs, in the order they come."""
+    groups: dict[tuple[str, int | None, int], list[RunSummary]] = {}
+    for record in records:
+        if record.status == "done":
+            config = record.config
+            groups.setdefault((config["method"], config["votes"], config["hold"]), []).append(record)  # type: ignore[arg-type]
+    return [_line(key, metric, group) for key, group in groups.items() for metric in METRICS]
+
+
+def _line(key: tuple[str, int | None, int], metric: str, records: Sequence[RunSummary]) -> Line:
+    best, last = (np.array([record.numbers[f"{metric}_{at}"] for record in records]) for at in ("best", "last"))
+    sds = [float(values.std(ddof=1)) if len(values) > 1 else math.nan for values in (best, last)]
+    return Line(
+        *key,
+        metric,
+        len(records),
+        float(best.mean()),
+        sds[0],
+        float(last.mean()),
+        sds[1],
+        PUBLISHED.get((*key, metric)),
+    )
