@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from votewise import __version__, metrics
-from votewise._checks import FloatArray, IntArray
+from votewise._checks import FloatArray, IntArray, check_choice
 from votewise._errors import DivergedError, InputError, VotewiseError
 from votewise.experiments.catalog import build_delivery
 from votewise.experiments.material import Material
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Part of every config: raised when the same config would no longer give the same run.
 RUN_VERSION = 1
+
+DEVICES = ("auto", "cpu", "cuda")
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ def choose_device(wanted: str) -> str:
     """The device to use: the GPU, if "auto" is wanted and there is one."""
     import torch
 
+    check_choice("the device", wanted, DEVICES)
     there = torch.cuda.is_available()
     if wanted == "auto":
         return "cuda" if there else "cpu"
@@ -307,14 +310,17 @@ def _on_cores(
     futures = in_processes(
         _train_in_worker, configs, jobs=jobs, setup=_set_material, setup_arguments=(material,), on_ticks=count
     )
+    broken = False
     for place, future in futures:
         try:
             keep(configs[place], future.result())
-        except BrokenProcessPool:
-            raise VotewiseError(
-                "a process that was training was ended by the system, probably for lack of memory. Finished runs are "
-                "kept; call again with fewer --jobs."
-            ) from None
+        except BrokenProcessPool:  # of all that are not finished; those that are may still be to come
+            broken = True
+    if broken:
+        raise VotewiseError(
+            "a process that was training was ended by the system, probably for lack of memory. Finished runs are "
+            "kept; call again with fewer --jobs."
+        )
 
 
 _material: Material | None = None  # of this worker process
@@ -368,8 +374,8 @@ def _on_gpu(
     """Runs alike in model, recipe and split together, several at once; scored and kept while the next ones train."""
     import torch
 
-    from votewise.training import train_jobs
-    from votewise.training.engine import AT_ONCE
+    from votewise.training import build_model, train_jobs
+    from votewise.training.engine import AT_ONCE, has_dropout
 
     inputs = torch.tensor(material.inputs)
 
@@ -378,13 +384,17 @@ def _on_gpu(
 
     with ThreadPoolExecutor(1) as scorer:
         for group in _alike(configs):
+            make, items = model_maker(group[0], material), _training_items(group[0], material)
+            if has_dropout(build_model(make, seed=0)):
+                _one_by_one(group, material, partial(listener.on_images, items), keep)
+                continue
             outcomes = train_jobs(
-                model_maker(group[0], material),
+                make,
                 inputs,
                 [make_job(config, material) for config in group],
                 group[0].recipe,
                 at_once=at_once or AT_ONCE,
-                on_epoch=partial(_count_epoch, listener, _training_items(group[0], material)),
+                on_epoch=partial(_count_epoch, listener, items),
                 on_note=listener.on_note,
             )
             scored = [
@@ -393,6 +403,11 @@ def _on_gpu(
             ]
             for future in scored:
                 future.result()
+
+
+def _one_by_one(configs: Sequence[RunConfig], material: Material, on_epoch: Callable[[], None], keep: Keep) -> None:
+    for config in configs:
+        keep(config, train_run(config, material, device="cuda", on_epoch=on_epoch))
 
 
 def _count_epoch(listener: Listener, images: int, _place: int) -> None:

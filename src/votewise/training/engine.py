@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from votewise._errors import DivergedError, InputError
 from votewise.delivery import Mixup
@@ -86,7 +86,14 @@ class Slot:
         """
         device = data.values.device
         self.make, self.data, self.job, self.config = make, data, job, config
-        self.model = make().to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        model = build_model(make, seed=job.seed)
+        if has_dropout(model):
+            raise InputError(
+                "the model of runs that are trained together must have no dropout",
+                "theirs has: all would draw from the one generator of the device",
+                "Train them one by one, with train_job",
+            )
+        self.model = model.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.forward = torch.compile(self.model, dynamic=False) if fuse else self.model
         self.learning_rate = torch.zeros((), device=device)
         self.optimizer = make_optimizer(self.model, config, self.learning_rate)
@@ -98,7 +105,9 @@ class Slot:
         self.epoch = torch.zeros(1, dtype=torch.int64, device=device)
         self.loss = torch.zeros((), device=device)
         self.logits = torch.zeros(config.epochs + 1, len(job.held_out), len(job.delivery.classes), device=device)
-        self.losses = torch.zeros(config.epochs, pin_memory=capture)
+        self.nll = torch.zeros((), dtype=torch.float64, device=device)
+        self.losses = torch.zeros(config.epochs, pin_memory=capture)  # of each epoch, on the host: summed over items
+        self.nlls = torch.zeros(config.epochs, dtype=torch.float64, pin_memory=capture)
         self.best = {name: torch.zeros_like(value) for name, value in self.model.state_dict().items()}
         self.best_nll = torch.zeros((), dtype=torch.float64, device=device)
         self.best_epoch = torch.zeros(1, dtype=torch.int64, device=device)
@@ -110,6 +119,8 @@ class Slot:
 
     def load(self, job: Job) -> None:
         """Make the slot ready for a run: fresh weights, no momentum, the run's rows."""
+        if self.stream is not None:
+            self.stream.synchronize()  # a run that diverged may have left an epoch queued
         self.job = job
         self.model.load_state_dict(build_model(self.make, seed=job.seed).state_dict())
         for state in self.optimizer.state.values():
@@ -134,23 +145,20 @@ class Slot:
             yield
         with self._on_stream():
             self.evaluate()
-            self.losses[epoch].copy_(self.loss / len(self.rows), non_blocking=True)
+            self.losses[epoch].copy_(self.loss, non_blocking=True)
+            self.nlls[epoch].copy_(self.nll, non_blocking=True)
             if self.stream is not None:
                 self.ends.append(self.stream.record_event())
 
     def is_sound(self, epoch: int) -> bool:
-        """Wait for an epoch and say whether its loss is a number."""
+        """Wait for an epoch and say whether its losses are numbers, in training and on the selection rows."""
         if self.stream is not None:
             self.ends[epoch].synchronize()
-        return bool(torch.isfinite(self.losses[epoch]))
+        return bool(torch.isfinite(self.losses[epoch]) and torch.isfinite(self.nlls[epoch]))
 
-    def result(self) -> Outcome:
+    def result(self) -> Trained:
         """What the run left, once its last epoch is done."""
-        logits = self.logits[:-1]
-        sound = torch.isfinite(selection_nll(logits, self.selection))
-        if not sound.all():
-            return DivergedError(int((~sound).nonzero()[0]))
-        losses, curve = self.losses.double().numpy(), logits.to("cpu", copy=True).numpy()
+        losses, curve = self.losses.double().numpy() / len(self.rows), self.logits[:-1].to("cpu", copy=True).numpy()
         last, best = state_of(self.model), {name: value.to("cpu", copy=True) for name, value in self.best.items()}
         exact = exact_logits(self.model, self.data, self.held_out, self.best)
         self.model.train()
@@ -184,9 +192,9 @@ class Slot:
             logits = torch.cat([self.forward(batch).float() for batch in self.data.chunks(self.held_out, 1000)])
         self.model.train()
         self.logits.index_copy_(0, self.epoch, logits[None])
-        nll = selection_nll(logits, self.selection)
-        better = nll < self.best_nll
-        kept = [(self.best_nll, nll), (self.best_epoch, self.epoch)]
+        self.nll.copy_(selection_nll(logits, self.selection))
+        better = self.nll < self.best_nll
+        kept = [(self.best_nll, self.nll), (self.best_epoch, self.epoch)]
         kept += [(self.best[name], value) for name, value in self.model.state_dict().items()]
         for best, now in kept:
             best.copy_(torch.where(better, now, best))
@@ -217,6 +225,12 @@ class Slot:
         return torch.autocast(device, torch.bfloat16, enabled=self.config.precision == "bf16", cache_enabled=False)
 
 
+def has_dropout(model: nn.Module) -> bool:
+    """Whether a model draws units to leave out in training."""
+    layers = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+    return any(isinstance(module, layers) and module.p > 0 for module in model.modules())
+
+
 def train_jobs(
     make: ModelMaker,
     inputs: Tensor,
@@ -234,7 +248,7 @@ def train_jobs(
     for `at_once` runs, fewer go at once.
 
     Args:
-        make: builds the model.
+        make: builds the model, one without dropout.
         inputs: (N, ...) of the whole data set.
         jobs: the runs, alike in the number of training, held-out and selection rows.
         config: their recipe.
@@ -303,7 +317,7 @@ def _make_slots(
             slots.append(Slot(make, data, job, config, fuse=on_gpu and config.precision == "bf16", capture=on_gpu))
         return slots
     except torch.OutOfMemoryError:
-        fewer = len(slots) - 1  # one less than there was memory for: the end of a run needs some, too
+        fewer = max(len(slots) - 1, min(len(slots), 1))  # one less than fit, if any: the end of a run needs some, too
     slots.clear()
     gc.collect()
     torch.cuda.empty_cache()

@@ -115,9 +115,9 @@ def arithmetic(config: TrainConfig) -> AbstractContextManager[None]:
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, value: float) -> None:
-    """Give all parameters the same learning rate."""
+    """Give all parameters the same learning rate, in fp32, as it is where it lies on a device."""
     for group in optimizer.param_groups:
-        group["lr"] = value
+        group["lr"] = torch.tensor(value, dtype=torch.float32).item()
 
 
 @torch.no_grad()
