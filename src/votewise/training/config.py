@@ -75,6 +75,8 @@ class TrainConfig:
                 f"{self.learning_rate!r} and {self.weight_decay!r} came",
                 "Pass e.g. 1e-2 and 1e-4",
             )
+        if self.nesterov and not self.momentum:
+            raise InputError("nesterov needs momentum", "it is 0", "Pass e.g. momentum=0.9")
         if len(self.mean) != len(self.std) or not all(value > 0 for value in self.std):
             raise InputError(
                 "mean and std must have one number for each channel, and std be positive",

@@ -1,0 +1,81 @@
+"""Runs that take a moment: votes, inputs and jobs of a few dozen items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from votewise import Delivery, Soft, Votes
+from votewise.experiments.material import Material
+from votewise.training import Job, TrainConfig, Trained
+
+N_ITEMS = 70
+IMAGES = TrainConfig(
+    epochs=3, batch_size=16, optimizer="sgd", learning_rate=0.05, crop=2, flip=True, mean=(0.5,) * 3, std=(0.25,) * 3
+)
+
+
+def disputed_votes(n: int = N_ITEMS, seed: int = 0) -> Votes:
+    return Votes.from_counts(np.random.default_rng(seed).multinomial(6, [0.4, 0.3, 0.2, 0.1], size=n))
+
+
+def unanimous_votes(n: int = N_ITEMS, seed: int = 0) -> Votes:
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((n, 4), dtype=np.int64)
+    counts[np.arange(n), rng.integers(0, 4, size=n)] = rng.integers(1, 9, size=n)
+    return Votes.from_counts(counts)
+
+
+def features(n: int = N_ITEMS, seed: int = 9) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).normal(size=(n, 6)).astype(np.float32))
+
+
+def images(n: int = N_ITEMS, side: int = 16, seed: int = 9) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).integers(0, 256, size=(n, side, side, 3), dtype=np.uint8))
+
+
+def make_job(
+    seed: int,
+    deliver: Callable[[Votes, int], Delivery] = lambda votes, _: Soft(votes),
+    *,
+    votes: Votes | None = None,
+    train: int = 50,
+    held_out: int = 20,
+    selection: int | None = None,
+) -> Job:
+    """A run on random rows; the first `selection` of those held out choose the epoch, or all."""
+    votes = disputed_votes(seed=seed) if votes is None else votes
+    rows = np.random.default_rng([7, seed]).permutation(votes.n_items)
+    trained, rest = rows[:train], rows[train : train + held_out]
+    return Job(seed, trained, deliver(votes.take(trained), seed), rest, votes.probs[rest[:selection]])
+
+
+def unequal_parts(first: Trained, second: Trained) -> list[str]:
+    """The parts of two results that are not the same bits."""
+    arrays = [name for name in ("losses", "logits", "best_logits", "last_logits") if not _same(first, second, name)]
+    numbers = [] if first.best_epoch == second.best_epoch else ["best_epoch"]
+    states = [
+        f"{part}.{name}"
+        for part in ("best", "last")
+        for name, value in getattr(first, part).items()
+        if not torch.equal(value, getattr(second, part)[name])
+    ]
+    return arrays + numbers + states
+
+
+def _same(first: Trained, second: Trained, name: str) -> bool:
+    one, other = getattr(first, name), getattr(second, name)
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def feature_material(n: int = 60, n_classes: int = 3, **changes: Any) -> Material:
+    """Features that tell something of the votes."""
+    rng = np.random.default_rng(3)
+    shares = rng.dirichlet(np.ones(n_classes), size=n)
+    inputs = (shares @ rng.normal(size=(n_classes, 4)) + 0.1 * rng.normal(size=(n, 4))).astype(np.float32)
+    votes = Votes.from_counts(np.array([rng.multinomial(7, row) for row in shares]))
+    values = {"name": "toy", "kind": "features", "checksum": "c" * 64, "inputs": inputs, "votes": votes}
+    return Material(**{**values, **changes})
