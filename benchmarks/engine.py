@@ -40,7 +40,7 @@ RECIPE = TrainConfig(
 def main() -> None:
     """Measure, print a table, and say what the device's time is spent on."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--at-once", type=int, nargs="+", default=[4])
+    parser.add_argument("--at-once", type=int, nargs="+", default=[8])
     parser.add_argument("--epochs", type=int, default=30)
     arguments = parser.parse_args()
     plain = max(plain_loop_rate() for _ in range(3))

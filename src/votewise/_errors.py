@@ -35,6 +35,7 @@ class DivergedError(VotewiseError):
     def __init__(self, epoch: int) -> None:
         """Say in which epoch, counted from 1."""
         super().__init__(
-            f"the training loss became NaN or infinite in epoch {epoch + 1}. Lower the learning rate, or check the inputs."
+            f"the training loss became NaN or infinite in epoch {epoch + 1}. "
+            "Lower the learning rate, or check the inputs."
         )
         self.epoch = epoch

@@ -375,7 +375,8 @@ def _on_gpu(
     import torch
 
     from votewise.training import build_model, train_jobs
-    from votewise.training.engine import AT_ONCE, has_dropout
+    from votewise.training.engine import AT_ONCE
+    from votewise.training.networks import has_dropout
 
     inputs = torch.tensor(material.inputs)
 

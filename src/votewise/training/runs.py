@@ -106,23 +106,20 @@ def train_job(
     with arithmetic(config):
         train_classifier(model, inputs[job.train], job.delivery, config, seed=job.seed, on_epoch=after)
         last = state_of(model)
-        exact = exact_logits(model, data, held_out, best)
-        return Trained(np.array(losses), torch.stack(logits).numpy(), best_epoch, *exact, best, last)
+        exact = [exact_logits(model, data, held_out, state) for state in (best, last)]
+    curve = torch.stack(logits).numpy()
+    return Trained(np.array(losses), curve, best_epoch, exact[0], exact[1], best, last)
 
 
-def exact_logits(model: nn.Module, data: Inputs, held_out: Tensor, best: State) -> tuple[Logits, Logits]:
-    """Logits of the held-out rows in fp32, whatever the run's precision was: at the best epoch, and of the model as is.
-
-    The model ends in the state of the best epoch.
-    """
-    last = predict_logits(model, data, held_out).cpu().numpy()
-    model.load_state_dict(best)
-    return predict_logits(model, data, held_out).cpu().numpy(), last
+def exact_logits(model: nn.Module, data: Inputs, held_out: Tensor, state: State) -> Logits:
+    """Logits of the held-out rows in fp32, whatever the run's precision was, of a model in a certain state."""
+    model.load_state_dict(state)
+    return predict_logits(model, data, held_out).cpu().numpy()
 
 
 def selection_nll(logits: Tensor, selection: Tensor) -> Tensor:
-    """Soft NLL in float64 of the first rows of logits (..., m, K) against vote shares (s, K)."""
-    log_probs = torch.log_softmax(logits[..., : len(selection), :].double(), dim=-1)
+    """Soft NLL in float64 of the first rows of logits (..., m, K) against vote shares (..., s, K)."""
+    log_probs = torch.log_softmax(logits[..., : selection.shape[-2], :].double(), dim=-1)
     return -(selection * log_probs).sum(dim=-1).mean(dim=-1)
 
 
