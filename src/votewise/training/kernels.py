@@ -50,7 +50,7 @@ def _convolve(
             weight = tl.load(W + (channel[:, None] * (SIZE * SIZE) + SIZE * SIZE - 1 - tap) * C_OUT + n[None, :])
         else:
             weight = tl.load(W + (n[None, :] * (SIZE * SIZE) + tap) * C_IN + channel[:, None])
-        total = tl.dot(given, weight, total)
+        total = tl.dot(given, weight, total, input_precision="ieee")
     rounded = total.to(Y.dtype.element_ty)
     tl.store(Y + run * M * C_OUT + m[:, None] * C_OUT + n[None, :], rounded, mask=(m < M)[:, None])
     if STATISTICS:
@@ -98,12 +98,13 @@ def _convolve_back_strided(
         source = ((item * HEIGHT + y) * WIDTH + x) * C_IN
         given = tl.load(D + source[:, None] + channel[None, :], mask=inside[:, None], other=0.0)
         weight = tl.load(W + (channel[:, None] * 9 + tap_y * 3 + tap_x) * C_OUT + n[None, :])
-        total = tl.dot(given, weight, total)
+        total = tl.dot(given, weight, total, input_precision="ieee")
     if (odd_y == 0) & (odd_x == 0):
         for part in range(PARTS_OF_DEPTH):
             channel = part * DEPTH + k
             given = tl.load(DS + m[:, None] * C_IN + channel[None, :], mask=(m < M)[:, None], other=0.0)
-            total = tl.dot(given, tl.load(WS + channel[:, None] * C_OUT + n[None, :]), total)
+            weight = tl.load(WS + channel[:, None] * C_OUT + n[None, :])
+            total = tl.dot(given, weight, total, input_precision="ieee")
     place = (item * 2 * HEIGHT + 2 * half_y + odd_y) * 2 * WIDTH + 2 * half_x + odd_x
     target = Y + run * 4 * M * C_OUT + place[:, None] * C_OUT + n[None, :]
     tl.store(target, total.to(Y.dtype.element_ty), mask=(m < M)[:, None])
@@ -119,22 +120,20 @@ def _norm_statistics(
     c = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     tiles = tl.cdiv(M, ROWS)
     PARTS += run * tiles * 2 * C
-    weighted = tl.zeros((TILES, CHANNELS), dtype=tl.float32)
-    for first in range(0, tiles, TILES):
-        t = first + tl.arange(0, TILES)
-        count = tl.maximum(tl.minimum(M - t * ROWS, ROWS), 0).to(tl.float32)
-        part = tl.load(PARTS + t[:, None] * 2 * C + c[None, :], mask=(t < tiles)[:, None], other=0.0)
-        weighted += part * count[:, None]
-    mean = tl.sum(weighted, axis=0) / M
+    middle = tl.load(PARTS + c)  # the first tile's mean: differences from it are small, so their squares cancel little
+    sums = tl.zeros((TILES, CHANNELS), dtype=tl.float32)
     squares = tl.zeros((TILES, CHANNELS), dtype=tl.float32)
     for first in range(0, tiles, TILES):
         t = first + tl.arange(0, TILES)
         there = (t < tiles)[:, None]
-        count = tl.maximum(tl.minimum(M - t * ROWS, ROWS), 0).to(tl.float32)
-        part = tl.load(PARTS + t[:, None] * 2 * C + c[None, :], mask=there, other=0.0)
+        count = tl.minimum(M - t * ROWS, ROWS).to(tl.float32)[:, None]
+        apart = tl.load(PARTS + t[:, None] * 2 * C + c[None, :], mask=there, other=0.0) - middle[None, :]
         within = tl.load(PARTS + t[:, None] * 2 * C + C + c[None, :], mask=there, other=0.0)
-        squares += within + tl.where(there, count[:, None] * (part - mean[None, :]) * (part - mean[None, :]), 0.0)
-    square = tl.sum(squares, axis=0)
+        sums += tl.where(there, count * apart, 0.0)
+        squares += tl.where(there, within + count * apart * apart, 0.0)
+    shift = tl.sum(sums, axis=0) / M
+    mean = middle + shift
+    square = tl.sum(squares, axis=0) - M * shift * shift
     rstd = 1 / tl.sqrt(square / M + 1e-5)
     scale = tl.load(GAMMA + run * STEP_OF_GAMMA + c) * rstd
     tl.store(MEAN + run * C + c, mean)
@@ -348,7 +347,7 @@ class Norm:
         _norm_statistics[(self.channels // 16, self.runs)](
             parts, self.gamma, self.beta, self.mean, self.rstd, self.scale, self.shift,
             self.running_mean, self.running_var,
-            m, self.gamma.stride(0), self.channels, _ROWS, 64, 16,
+            m, self.gamma.stride(0), self.channels, _ROWS, 128, 16,
         )  # fmt: skip
 
     def recall(self) -> None:

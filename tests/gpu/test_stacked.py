@@ -1,0 +1,100 @@
+"""Several ResNet-18s as one, against each by itself under autograd. Needs a GPU: the kernels run nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from votewise.models import ResNet18
+from votewise.training import TrainConfig, soft_cross_entropy
+
+pytest.importorskip("triton", reason="the kernels are written in Triton, which is not installed")
+if not torch.cuda.is_available():
+    pytest.skip("the kernels need a GPU, and torch finds none", allow_module_level=True)
+
+from votewise.training.loop import make_optimizer
+from votewise.training.stacked import StackedResNet
+
+DEVICE = torch.device("cuda")
+RECIPE = TrainConfig(optimizer="sgd", learning_rate=0.05, weight_decay=5e-4)
+
+
+def some_models(runs: int) -> list[ResNet18]:
+    torch.manual_seed(0)
+    return [ResNet18().to(DEVICE) for _ in range(runs)]
+
+
+def a_batch(runs: int, items: int) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    images = torch.randn(runs, items, 3, 32, 32, device=DEVICE)
+    return images, torch.rand(runs, items, 10, device=DEVICE).mul(3).softmax(dim=2)
+
+
+@pytest.mark.parametrize("items", [24, 33], ids=["even", "odd tiles"])
+@pytest.mark.parametrize(
+    "change", [{}, {"nesterov": True}, {"decayed": "weights"}], ids=["plain", "nesterov", "spared"]
+)
+def test_steps_in_fp32_equal_those_of_each_network_by_itself(items, change):
+    recipe = replace(RECIPE, **change)
+    models = some_models(2)
+    stacked = StackedResNet(models[0], 2, recipe, DEVICE)
+    for run, model in enumerate(models):
+        stacked.load(run, model.state_dict())
+    optimizers = [make_optimizer(model, recipe, recipe.learning_rate) for model in models]
+    with torch.backends.cudnn.flags(allow_tf32=False, deterministic=True):
+        for _ in range(2):
+            images, targets = a_batch(2, items)
+            losses = stacked.train_step(images, targets, torch.tensor(recipe.learning_rate, device=DEVICE))
+            for run, (model, optimizer) in enumerate(zip(models, optimizers, strict=True)):
+                model.train()
+                loss = soft_cross_entropy(model(images[run]), targets[run]).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                assert losses[run].item() == pytest.approx(loss.item(), abs=1e-4)
+        for run, model in enumerate(models):
+            state = stacked.state(run, stacked.values())
+            for name, value in model.state_dict().items():
+                if not name.endswith("num_batches_tracked"):
+                    error = (state[name] - value.cpu()).norm() / value.norm().cpu().clamp_min(1e-6)
+                    assert error < 1e-3, name
+            model.load_state_dict(state)
+            model.eval()
+            torch.testing.assert_close(stacked.predict(images)[run], model(images[run]), atol=1e-3, rtol=1e-3)
+
+
+def test_bf16_is_as_near_to_fp32_as_autocast_is():
+    (model,) = some_models(1)
+    images, targets = a_batch(1, 128)
+    gradients = {}
+    for precision in ("fp32", "bf16"):
+        model.zero_grad()
+        with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
+            logits = model.train()(images[0])
+        soft_cross_entropy(logits, targets[0]).mean().backward()
+        gradients[precision] = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    stacked = StackedResNet(model, 1, replace(RECIPE, precision="bf16"), DEVICE)
+    stacked.load(0, model.state_dict())
+    stacked.train_step(images, targets, torch.tensor(0.0, device=DEVICE))
+    for name, exact in gradients["fp32"].items():
+        if exact.ndim == 4:
+            own = stacked.convolutions.view(stacked.convolutions.gradients, name)[0].float()
+            own = own.permute(0, 3, 1, 2)[:, : exact.shape[1]]
+            assert (own - exact).norm() < 1.5 * (gradients["bf16"][name] - exact).norm(), name
+
+
+def test_runs_do_not_touch_each_other():
+    models = some_models(3)
+    images, targets = a_batch(3, 32)
+    together = StackedResNet(models[0], 3, RECIPE, DEVICE)
+    for run, model in enumerate(models):
+        together.load(run, model.state_dict())
+    images[1] = float("nan")
+    together.train_step(images, targets, torch.tensor(0.1, device=DEVICE))
+    alone = StackedResNet(models[0], 1, RECIPE, DEVICE)
+    alone.load(0, models[2].state_dict())
+    alone.train_step(images[2:], targets[2:], torch.tensor(0.1, device=DEVICE))
+    ours, theirs = together.state(2, together.values()), alone.state(0, alone.values())
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
