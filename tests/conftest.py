@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from batch_files import python2_batch
 from votewise import Votes
 
 settings.register_profile("votewise", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -33,3 +35,34 @@ def cifar10h(data_folder: Path) -> Votes:
 @pytest.fixture(scope="session")
 def cifar10_labels(data_folder: Path) -> np.ndarray:
     return np.load(data_folder / "cifar10_test_labels.npy").astype(np.int64)
+
+
+@pytest.fixture(scope="session")
+def cifar10_images(data_folder: Path) -> np.ndarray:
+    """(10000, 32, 32, 3), cut from the contact sheet of the data folder."""
+    from PIL import Image
+
+    sheet, most = data_folder / "cifar10_test.webp", Image.MAX_IMAGE_PIXELS
+    if not sheet.is_file():
+        pytest.skip(f"no data: {data_folder} has no cifar10_test.webp")
+    try:
+        Image.MAX_IMAGE_PIXELS = None
+        with Image.open(sheet) as image:
+            pixels = np.asarray(image.convert("RGB"))
+    finally:
+        Image.MAX_IMAGE_PIXELS = most
+    return pixels.reshape(100, 32, 100, 32, 3).transpose(0, 2, 1, 3, 4).reshape(10_000, 32, 32, 3)
+
+
+@pytest.fixture(scope="session")
+def released(
+    data_folder: Path, cifar10_images: np.ndarray, cifar10_labels: np.ndarray, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with the votes and the unpacked images of CIFAR-10H in the released layouts, from what the data hold."""
+    folder = tmp_path_factory.mktemp("released")
+    (folder / "cifar-10-batches-py").mkdir()
+    names = [f"{number:05d}.png" for number in range(10_000)]
+    batch = python2_batch(cifar10_images, labels=cifar10_labels.tolist(), filenames=names)
+    (folder / "cifar-10-batches-py" / "test_batch").write_bytes(batch)
+    shutil.copyfile(data_folder / "cifar10h-counts.npy", folder / "cifar10h-counts.npy")
+    return folder

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +14,7 @@ import torch
 
 from votewise import Delivery, Soft, Votes
 from votewise.experiments.material import Material
+from votewise.experiments.run import RunConfig
 from votewise.training import Job, TrainConfig, Trained
 
 N_ITEMS = 70
@@ -79,3 +84,20 @@ def feature_material(n: int = 60, n_classes: int = 3, **changes: Any) -> Materia
     votes = Votes.from_counts(np.array([rng.multinomial(7, row) for row in shares]))
     values = {"name": "toy", "kind": "features", "checksum": "c" * 64, "inputs": inputs, "votes": votes}
     return Material(**{**values, **changes})
+
+
+@dataclass(frozen=True)
+class Deadly(RunConfig):
+    """A run during which the system ends its process, as it does for lack of memory."""
+
+    def to_dict(self) -> dict[str, Any]:
+        if multiprocessing.parent_process() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().to_dict()
+
+
+def feature_run(material: Material, method: str = "sls", seed: int = 0, **changes: Any) -> RunConfig:
+    """A run of a few hundredths of a second; changes of the recipe go by `recipe__name`."""
+    recipe = {name.removeprefix("recipe__"): changes.pop(name) for name in list(changes) if name.startswith("recipe__")}
+    short = replace(TrainConfig(epochs=2, batch_size=16), **recipe)
+    return RunConfig(material.name, material.checksum, method, seed, short, "mlp", **changes)

@@ -1,0 +1,174 @@
+"""`votewise reproduce`: what would be done, what is done, and what is not done again."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from votewise.cli.main import main
+from votewise.experiments import run
+from votewise.papers.same_target import suites
+from votewise.records import RecordStore
+
+Screen = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A smaller tiny suite, for the time."""
+    monkeypatch.setattr(suites, "_TINY_ITEMS", 250)
+    monkeypatch.setattr(suites, "_TINY_EPOCHS", 1)
+
+
+def command(released: Path, folder: Path, *more: str) -> list[str]:
+    return [
+        "reproduce",
+        "same-target",
+        "--data",
+        str(released),
+        "--runs",
+        str(folder / "runs"),
+        "--device",
+        "cpu",
+        *more,
+    ]
+
+
+@pytest.mark.usefixtures("small")
+def test_tiny_from_data_to_numbers(
+    released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1", "--jobs", "2")
+    assert main([*tiny, "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["runs"], plan["done"], plan["device"], len(plan["todo"])) == (3, 0, "cpu", 3)
+    assert 0 < plan["expected_seconds"] < 600
+    assert not (tmp_path / "runs").exists()
+
+    assert main([*tiny, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["runs"], result["failed"], len(result["lines"])) == (3, 0, 12)
+    store = RecordStore(tmp_path / "runs")
+    stored = {record.config["method"]: record for record in store.records()}
+    assert {method: record.config for method, record in stored.items()} == {config["method"]: config for config in plan["todo"]}  # fmt: skip
+    for line in result["lines"]:
+        record = stored[line["method"]]
+        assert line["best"] == record.numbers[f"{line['metric']}_best"]
+        assert line["last"] == record.numbers[f"{line['metric']}_last"]
+        assert (line["seeds"], line["best_sd"]) == (1, None)
+        assert line["published"]["place"] == f"Table 2, {line['method']}"
+        assert isinstance(line["distance"], float)
+
+    monkeypatch.setattr(run, "train_run", lambda *_, **__: pytest.fail("what is there is not trained again"))
+    monkeypatch.setattr(run, "_on_cores", lambda *_: pytest.fail("what is there is not trained again"))
+    assert main(tiny) == 0
+    shown = capsys.readouterr()
+    assert re.search(r"soft +soft_nll +1 +\d\.\d{4} +\d\.\d{4} +0\.5096 ± 0\.0233 +[+-]\d+\.\d", shown.out)
+    assert "apart: ours at the best epoch less the published, in standard errors of the difference" in shown.out
+    assert main([*tiny, "--dry-run"]) == 0
+    assert capsys.readouterr().out == "0 of 3 runs to do on cpu, in about 0 s.\n"
+
+
+def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("votewise.experiments.estimate._measured_rate", lambda *_: 1000.0)
+    assert main(command(released, tmp_path, "--dry-run", "--jobs", "1")) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "  soft: 10 runs",
+        "  sls: 10 runs",
+        "  majority: 10 runs",
+        "  label-smoothing: 10 runs",
+        "  mixup: 10 runs",
+        "  multipass: 5 runs",
+        "  deterministic-control: 5 runs",
+        "  shuffled-sls: 5 runs",
+        *(
+            f"  {method}, {k} votes: 5 runs"
+            for k in (5, 10, 25, 50)
+            for method in ("soft", "sls", "multipass", "deterministic-control")
+        ),
+        *(f"  sls, kept {period} epochs: 5 runs" for period in (5, 10, 50)),
+        "160 of 160 runs to do on cpu, in about 71.1 hours.",  # 160 runs of 200 epochs of 8,000 images
+    ]
+    assert main(command(released, tmp_path, "--dry-run", "--suite", "family", "--seeds", "1", "--json")) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert [config["method"] for config in plan["todo"]] == [
+        "sls",
+        "multipass",
+        "deterministic-control",
+        "shuffled-sls",
+    ]
+    assert {config["recipe"]["precision"] for config in plan["todo"]} == {"fp32"}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("small")
+def test_a_run_that_fails_is_told_and_gives_exit_1(
+    released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    recipe = suites.paper_recipe()
+    monkeypatch.setattr(suites, "paper_recipe", lambda: replace(recipe, learning_rate=1e30))
+
+    def in_this_process(configs: object, material: object, _jobs: object, _listener: object, keep: object) -> None:
+        for config in configs:  # type: ignore[attr-defined]
+            keep(config, run.train_run(config, material))  # type: ignore[operator, arg-type]
+
+    monkeypatch.setattr(run, "_on_cores", in_this_process)
+    tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1")
+    assert main(tiny) == 1
+    shown = capsys.readouterr()
+    assert shown.out.endswith("3 of 3 runs failed; votewise runs says why.\n")
+    assert shown.err.splitlines()[0] == (
+        "votewise: soft, seed 0, failed: the training loss became NaN or infinite in epoch 1. Lower the learning rate, or "
+        "check the inputs."
+    )
+    monkeypatch.setattr(run, "_on_cores", lambda *_: pytest.fail("failed runs are done again only if asked"))
+    assert main([*tiny, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {"runs": 3, "failed": 3, "lines": []}
+    assert main([*tiny, "--dry-run", "--retry-failed", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["todo"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["same-targets"],
+            "the paper must be one of same-target, but 'same-targets' came. The nearest is 'same-target'.",
+        ),
+        (
+            ["same-target", "--suite", "maine"],
+            "the suite must be one of main, family, sweep, resampling, all, tiny, but 'maine' came. "
+            "The nearest is 'main'.",
+        ),
+        (
+            ["same-target", "--device", "tpu"],
+            "the device must be one of auto, cpu, cuda, but 'tpu' came. The nearest is 'cpu'.",
+        ),
+    ],
+)
+def test_wrong_words(arguments: list[str], message: str, capsys: Screen) -> None:
+    assert main(["reproduce", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"votewise: {message}\n")
+
+
+def test_a_wrong_precision(released: Path, tmp_path: Path, capsys: Screen) -> None:
+    assert main(command(released, tmp_path, "--precision", "fp16")) == 2
+    assert capsys.readouterr().err == (
+        "votewise: precision must be one of fp32, bf16, but 'fp16' came. The nearest is 'bf16'.\n"
+    )
+
+
+def test_without_data(tmp_path: Path, capsys: Screen) -> None:
+    assert main(command(tmp_path, tmp_path)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(f"votewise: the data set cifar10h must lie in {str(tmp_path)!r}, but it lacks cifar10h")
+    assert shown.err.endswith(f"them in {str(tmp_path)!r}; if they lie elsewhere, set VOTEWISE_DATA to that folder.\n")
+    assert shown.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
