@@ -6,14 +6,12 @@ of dropout, with many and with few votes an item, and what hard deliveries gain 
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from votewise.experiments.demo import DEMO_VOTES, DemoRun, train_demo_run, use_one_thread
+from votewise.experiments.demo import DEMO_VOTES, DemoRun, train_demo_run
+from votewise.experiments.processes import in_processes
 
 METHODS = ("soft", "multipass", "sls")
 RECIPES = ((10, 0.2), (20, 0.2), (60, 0.2), (20, 0.0), (20, 0.5))
@@ -35,9 +33,9 @@ def main() -> None:
         for method in METHODS
         for seed in range(seeds)
     ]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=use_one_thread) as pool:
-        nll = np.array(list(pool.map(last_nll, jobs)))
+    nll = np.zeros(len(jobs))
+    for place, future in in_processes(last_nll, jobs):
+        nll[place] = future.result()
     means = nll.reshape(len(RECIPES), len(DEMO_VOTES), len(METHODS), seeds).mean(axis=3)
     print(f"{seeds} seeds; gain: soft NLL of soft labels less that of multipass / sls")
     for (epochs, dropout), regimes in zip(RECIPES, means, strict=True):

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,6 +12,7 @@ from votewise import metrics
 from votewise._checks import FloatArray, IntArray
 from votewise.datasets import load_vader
 from votewise.experiments.catalog import find_method
+from votewise.experiments.processes import in_processes
 
 DEMO_METHODS = ("soft", "multipass", "sls", "majority")
 
@@ -64,24 +59,12 @@ def run_demo(
         on_done: called with each outcome as it arrives.
     """
     runs = [DemoRun(votes, method, seed) for seed in range(seeds) for votes in DEMO_VOTES for method in DEMO_METHODS]
-    workers = min(jobs or _cores(), len(runs))
-    # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
-    outcomes = []
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=use_one_thread) as pool:
-        try:
-            with _interrupts_ignored():  # by the workers, which inherit it: an interrupt is this process's to handle
-                futures = [pool.submit(train_demo_run, run) for run in runs]
-            for future in as_completed(futures):
-                outcomes.append(future.result())
-                if on_done is not None:
-                    on_done(outcomes[-1])
-        except BaseException:
-            for worker in set(multiprocessing.active_children()) - others:  # nobody will read what they are training
-                worker.terminate()
-            raise
-    return sorted(outcomes, key=lambda outcome: runs.index(outcome.run))
+    outcomes: dict[int, DemoOutcome] = {}
+    for place, future in in_processes(train_demo_run, runs, jobs=jobs):
+        outcomes[place] = future.result()
+        if on_done is not None:
+            on_done(outcomes[place])
+    return [outcomes[place] for place in range(len(runs))]
 
 
 def train_demo_run(run: DemoRun, *, epochs: int = 20, dropout: float = 0.2) -> DemoOutcome:
@@ -124,28 +107,3 @@ def _demo_data():  # type: ignore[no-untyped-def]
 
     votes = load_vader()
     return votes, torch.from_numpy(hash_ngrams(votes.item_ids.tolist()))
-
-
-def _cores() -> int:
-    """The cores this process may use, where the platform tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment, where that can be asked for: in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def use_one_thread() -> None:
-    """One process a core: more threads would only get in each other's way, and change no result."""
-    import torch
-
-    torch.set_num_threads(1)
