@@ -62,8 +62,12 @@ def test_tiny_from_data_to_numbers(
         assert line["published"]["place"] == f"Table 2, {line['method']}"
         assert isinstance(line["distance"], float)
 
-    monkeypatch.setattr(run, "train_run", lambda *_, **__: pytest.fail("what is there is not trained again"))
-    monkeypatch.setattr(run, "_on_cores", lambda *_: pytest.fail("what is there is not trained again"))
+    monkeypatch.setattr(
+        "votewise.experiments.execute.train_run", lambda *_, **__: pytest.fail("what is there is not trained again")
+    )
+    monkeypatch.setattr(
+        "votewise.experiments.execute._on_cores", lambda *_: pytest.fail("what is there is not trained again")
+    )
     assert main(tiny) == 0
     shown = capsys.readouterr()
     assert re.search(r"soft +soft_nll +1 +\d\.\d{4} +\d\.\d{4} +0\.5096 ± 0\.0233 +[+-]\d+\.\d", shown.out)
@@ -117,7 +121,7 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
         for config in configs:  # type: ignore[attr-defined]
             keep(config, run.train_run(config, material))  # type: ignore[operator, arg-type]
 
-    monkeypatch.setattr(run, "_on_cores", in_this_process)
+    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
     tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1")
     assert main(tiny) == 1
     shown = capsys.readouterr()
@@ -126,7 +130,9 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
         "votewise: soft, seed 0, failed: the training loss became NaN or infinite in epoch 1. Lower the learning rate, or "
         "check the inputs."
     )
-    monkeypatch.setattr(run, "_on_cores", lambda *_: pytest.fail("failed runs are done again only if asked"))
+    monkeypatch.setattr(
+        "votewise.experiments.execute._on_cores", lambda *_: pytest.fail("failed runs are done again only if asked")
+    )
     assert main([*tiny, "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {"runs": 3, "failed": 3, "lines": []}
     assert main([*tiny, "--dry-run", "--retry-failed", "--json"]) == 0

@@ -17,15 +17,13 @@ from votewise._errors import InputError, VotewiseError
 from votewise.experiments import estimate, run
 from votewise.experiments.catalog import METHODS
 from votewise.experiments.estimate import expected_seconds, training_images
+from votewise.experiments.execute import Keep, Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.run import (
-    Listener,
     RunConfig,
     choose_device,
-    execute,
     make_job,
     make_record,
-    missing_runs,
     softmax,
     split_items,
     train_run,
@@ -49,13 +47,13 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
     trained: list[RunConfig] = []
 
     def in_this_process(
-        configs: Sequence[RunConfig], material: Material, _jobs: int | None, _listener: Listener, keep: run.Keep
+        configs: Sequence[RunConfig], material: Material, _jobs: int | None, _listener: Listener, keep: Keep
     ) -> None:
         for config in configs:
             trained.append(config)
             keep(config, train_run(config, material))
 
-    monkeypatch.setattr(run, "_on_cores", in_this_process)
+    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
     return trained
 
 
@@ -377,8 +375,10 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     real: Callable[..., RunRecord] = train_run
     monkeypatch.setattr(training, "train_jobs", on_cpu)
-    monkeypatch.setattr(run, "train_run", lambda *args, **options: real(*args, **{**options, "device": "cpu"}))
-    monkeypatch.setattr(run, "choose_device", lambda _: "cuda")
+    monkeypatch.setattr(
+        "votewise.experiments.execute.train_run", lambda *args, **options: real(*args, **{**options, "device": "cpu"})
+    )
+    monkeypatch.setattr("votewise.experiments.execute.choose_device", lambda _: "cuda")
     monkeypatch.setattr(run, "environment", lambda device: {"device_kind": device})
     return calls
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from votewise._errors import MissingExtraError, VotewiseError
+from votewise._errors import InputError, VotewiseError
 from votewise.cli.commands import compare, datasets, deliver, demo, inspect, predict, reproduce, runs, score, train
 
 
@@ -69,10 +69,10 @@ def main(arguments: list[str] | None = None) -> int:
         return Exit.OK
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else Exit.OK
-    except MissingExtraError as error:
-        return _complain(str(error), Exit.FAILED)
-    except VotewiseError as error:
+    except InputError as error:
         return _complain(str(error), Exit.BAD_INPUT)
+    except VotewiseError as error:
+        return _complain(str(error), Exit.FAILED)
     except OSError as error:
         return _complain(f"the system refused: {error}. Check space and permissions.", Exit.FAILED)
     except MemoryError:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from votewise.cli import options
 
 if TYPE_CHECKING:
+    from votewise.experiments.execute import Listener
     from votewise.experiments.material import Material
-    from votewise.experiments.run import Listener, RunConfig
+    from votewise.experiments.run import RunConfig
     from votewise.records import RunRecord
 
 
@@ -22,7 +23,7 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool) -> I
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from votewise.experiments.estimate import training_images
-    from votewise.experiments.run import Listener
+    from votewise.experiments.execute import Listener
 
     columns = (
         TextColumn("{task.fields[ended]} of {task.fields[runs]} runs"),

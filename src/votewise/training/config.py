@@ -69,7 +69,8 @@ class TrainConfig:
         check_choice("precision", self.precision, PRECISIONS)
         check_number("momentum", self.momentum, 0, 1)
         check_number("mixup", self.mixup, 0, 1e6)
-        if not (0 < self.learning_rate < math.inf and 0 <= self.weight_decay < math.inf):
+        numbers = all(isinstance(value, (int, float)) for value in (self.learning_rate, self.weight_decay))
+        if not (numbers and 0 < self.learning_rate < math.inf and 0 <= self.weight_decay < math.inf):
             raise InputError(
                 "learning_rate must be positive and weight_decay not negative",
                 f"{self.learning_rate!r} and {self.weight_decay!r} came",

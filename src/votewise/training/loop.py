@@ -25,8 +25,8 @@ def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 def build_model(make: Callable[[], nn.Module], *, seed: int) -> nn.Module:
     """A model whose initial weights depend on the seed alone; torch's global generator is left as it was."""
-    with torch.random.fork_rng():
-        torch.manual_seed(stream_key(seed, "init") >> 1)
+    with torch.random.fork_rng(devices=[]):  # models are built on the CPU
+        torch.default_generator.manual_seed(stream_key(seed, "init") >> 1)
         return make()
 
 
@@ -82,7 +82,7 @@ def train_classifier(
         targets = torch.from_numpy(delivery.targets(epoch)).to(device)
         total = torch.zeros((), device=device)
         model.train()
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(stream_key(seed, "dropout", epoch) >> 1)
             for step, batch in enumerate(batches):
                 set_learning_rate(optimizer, config.learning_rate_at(epoch, step, len(batches)))

@@ -100,7 +100,7 @@ def _train(
     silent: bool,
 ) -> tuple[list[RunRecord], int]:
     """The records of all runs, and how many of them had to be trained."""
-    from votewise.experiments.run import execute, missing_runs
+    from votewise.experiments.execute import execute, missing_runs
 
     todo = missing_runs(configs, store, retry_failed=retry_failed)
     if store is not None and len(todo) < len(configs):

@@ -73,21 +73,17 @@ def _show(name: str | None, folder: Path, as_json: bool, quiet: bool) -> None:
 
 
 def _fetch(name: str, folder: Path, as_json: bool, quiet: bool) -> None:
-    from votewise.datasets import DownloadError, fetch
+    from votewise.datasets import fetch
 
-    try:
-        with options.progress(quiet or as_json) as display:
-            tasks: dict[str, object] = {}
+    with options.progress(quiet or as_json) as display:
+        tasks: dict[str, object] = {}
 
-            def advance(file: str, done: int, total: int | None) -> None:
-                if file not in tasks:
-                    tasks[file] = display.add_task(file, total=total)
-                display.update(tasks[file], completed=done, total=total)  # type: ignore[arg-type]
+        def advance(file: str, done: int, total: int | None) -> None:
+            if file not in tasks:
+                tasks[file] = display.add_task(file, total=total)
+            display.update(tasks[file], completed=done, total=total)  # type: ignore[arg-type]
 
-            states = fetch(name, folder, on_progress=advance)
-    except DownloadError as error:  # nothing was wrong with what the user typed, so it is no bad input
-        typer.echo(f"votewise: {error}", err=True)
-        raise typer.Exit(1) from None
+        states = fetch(name, folder, on_progress=advance)
     if as_json:
         options.print_json({"folder": str(folder), "name": name, "files": [asdict(state) for state in states]})
         return

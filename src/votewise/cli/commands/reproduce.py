@@ -51,8 +51,9 @@ def reproduce(
     check_choice("the paper", paper, PAPERS)
     options.require_torch("training")
     from votewise.datasets import load_cifar10h
+    from votewise.experiments.execute import execute, missing_runs
     from votewise.experiments.material import Material
-    from votewise.experiments.run import choose_device, execute, missing_runs
+    from votewise.experiments.run import choose_device
     from votewise.papers.same_target import compare_with_paper, suite_runs, tiny_material
     from votewise.papers.same_target.suites import find_suites
     from votewise.records import RecordStore

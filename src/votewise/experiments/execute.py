@@ -1,0 +1,222 @@
+"""Many runs, on a GPU or on all cores: those that are missing, each kept as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from votewise._errors import DivergedError, InputError, VotewiseError
+from votewise.experiments.material import Material
+from votewise.experiments.processes import in_processes, tick
+from votewise.experiments.run import (
+    RunConfig,
+    choose_device,
+    make_job,
+    make_record,
+    model_maker,
+    split_items,
+    train_run,
+)
+from votewise.records import RecordStore, RunRecord, run_id
+
+if TYPE_CHECKING:
+    from votewise.training import Trained
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who is told how the runs go; each part may be left out.
+
+    Attributes:
+        on_done: called with each record as its run ends.
+        on_images: called with how many more training images were passed since it was last called.
+        on_note: called with what a user should know.
+    """
+
+    on_done: Callable[[RunRecord], None] = lambda _: None
+    on_images: Callable[[int], None] = lambda _: None
+    on_note: Callable[[str], None] = lambda _: None
+
+
+NOBODY = Listener()
+
+
+def missing_runs(
+    configs: Sequence[RunConfig], store: RecordStore | None, *, retry_failed: bool = False
+) -> list[RunConfig]:
+    """The configs, each once, of which the store has no readable record; failed ones count as done unless retried."""
+    different = list(dict.fromkeys(configs))
+    if store is None:
+        return different
+    return [config for config in different if not _is_known(store, config, retry_failed)]
+
+
+def execute(
+    configs: Sequence[RunConfig],
+    material: Material,
+    store: RecordStore | None = None,
+    *,
+    device: str = "auto",
+    jobs: int | None = None,
+    retry_failed: bool = False,
+    listener: Listener = NOBODY,
+) -> list[RunRecord]:
+    """Do the runs that a store lacks, keep each as it ends, and return the records of all.
+
+    A run that fails leaves a record that says why; the others go on.
+
+    Args:
+        configs: the runs; equal ones are done once.
+        material: what they are made of.
+        store: where records lie; None to keep nothing.
+        device: "cpu", "cuda" or "auto".
+        jobs: processes on a CPU, all cores if left out; runs at once on a GPU.
+        retry_failed: whether to do failed runs again.
+        listener: who is told.
+    """
+    keeper = _Keeper(store, listener)
+    todo = missing_runs(configs, store, retry_failed=retry_failed)
+    if todo:
+        work = _on_gpu if choose_device(device) == "cuda" else _on_cores
+        work(todo, material, jobs, listener, keeper.keep)
+    if keeper.refused is not None:  # told only now, so that the other runs could go on
+        raise keeper.refused
+    return [_record(config, keeper.done, store) for config in configs]
+
+
+Keep = Callable[[RunConfig, RunRecord], None]
+
+
+class _Keeper:
+    """Writes each record as it comes, and remembers the first refusal of the system to do so."""
+
+    def __init__(self, store: RecordStore | None, listener: Listener) -> None:
+        self.store, self.listener = store, listener
+        self.done: dict[RunConfig, RunRecord] = {}
+        self.refused: OSError | None = None
+
+    def keep(self, config: RunConfig, record: RunRecord) -> None:
+        self.done[config] = record
+        try:
+            if self.store is not None:
+                self.store.write(record)
+        except OSError as error:
+            self.refused = self.refused or error
+            self.listener.on_note(f"the record of {config.method}, seed {config.seed}, was not written: {error}.")
+        self.listener.on_done(record)
+
+
+def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordStore | None) -> RunRecord:
+    return done[config] if config in done or store is None else store.read(run_id(config.to_dict()))
+
+
+def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool:
+    name = run_id(config.to_dict())
+    if not store.has(name):
+        return False
+    try:
+        return store.read(name).status == "done" or not retry_failed
+    except InputError:
+        return False
+
+
+def _on_cores(
+    configs: Sequence[RunConfig], material: Material, jobs: int | None, listener: Listener, keep: Keep
+) -> None:
+    """Each run in a process of its own, with the plain loop."""
+    seen = 0
+
+    def count(ticks: int) -> None:
+        nonlocal seen
+        listener.on_images((ticks - seen) * _training_items(configs[0], material))
+        seen = ticks
+
+    futures = in_processes(
+        _train_in_worker, configs, jobs=jobs, setup=_set_material, setup_arguments=(material,), on_ticks=count
+    )
+    broken = False
+    for place, future in futures:
+        try:
+            keep(configs[place], future.result())
+        except BrokenProcessPool:  # of all that are not finished; those that are may still be to come
+            broken = True
+    if broken:
+        raise VotewiseError(
+            "a process that was training was ended by the system, probably for lack of memory. Finished runs are "
+            "kept; call again with fewer --jobs."
+        )
+
+
+_material: Material | None = None  # of this worker process
+
+
+def _set_material(material: Material) -> None:
+    global _material
+    _material = material
+
+
+def _train_in_worker(config: RunConfig) -> RunRecord:
+    assert _material is not None
+    return train_run(config, _material, on_epoch=tick)
+
+
+def _on_gpu(
+    configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener, keep: Keep
+) -> None:
+    """Runs alike in model, recipe and split together, several at once; scored and kept while the next ones train."""
+    import torch
+
+    from votewise.training import build_model, train_jobs
+    from votewise.training.engine import AT_ONCE
+    from votewise.training.networks import has_dropout
+
+    inputs = torch.tensor(material.inputs)
+
+    def score_and_keep(config: RunConfig, outcome: Trained | DivergedError, seconds: float, beside: int) -> None:
+        keep(config, make_record(config, material, outcome, seconds=seconds, device="cuda", at_once=beside))
+
+    with ThreadPoolExecutor(1) as scorer:
+        for group in _alike(configs):
+            make, items = model_maker(group[0], material), _training_items(group[0], material)
+            if has_dropout(build_model(make, seed=0)):
+                _one_by_one(group, material, partial(listener.on_images, items), keep)
+                continue
+            outcomes = train_jobs(
+                make,
+                inputs,
+                [make_job(config, material) for config in group],
+                group[0].recipe,
+                at_once=at_once or AT_ONCE,
+                on_epoch=partial(_count_epoch, listener, items),
+                on_note=listener.on_note,
+            )
+            scored = [
+                scorer.submit(score_and_keep, group[place], outcome, seconds, beside)
+                for place, outcome, seconds, beside in outcomes
+            ]
+            for future in scored:
+                future.result()
+
+
+def _one_by_one(configs: Sequence[RunConfig], material: Material, on_epoch: Callable[[], None], keep: Keep) -> None:
+    for config in configs:
+        keep(config, train_run(config, material, device="cuda", on_epoch=on_epoch))
+
+
+def _count_epoch(listener: Listener, images: int, _place: int) -> None:
+    listener.on_images(images)
+
+
+def _alike(configs: Sequence[RunConfig]) -> list[list[RunConfig]]:
+    groups: dict[Any, list[RunConfig]] = {}
+    for config in configs:
+        groups.setdefault((config.model, config.recipe, config.held_out, config.selected), []).append(config)
+    return list(groups.values())
+
+
+def _training_items(config: RunConfig, material: Material) -> int:
+    return len(split_items(config, material).train)
