@@ -53,10 +53,11 @@ def test_hard_is_what_the_catalogue_says(name: str) -> None:
 
 def test_every_delivery_of_the_package_is_in_the_catalogue() -> None:
     def leaves(kind: type[Delivery]) -> set[type[Delivery]]:
-        return {leaf for child in kind.__subclasses__() for leaf in leaves(child)} or {kind}
+        own = [child for child in kind.__subclasses__() if child.__module__.startswith("votewise")]
+        return {leaf for child in own for leaf in leaves(child)} or {kind}
 
     built = {type(build(Votes.from_counts([[1, 2], [3, 0]]), 0, 1)) for build in BUILD.values()}
-    assert {kind for kind in leaves(Delivery) if kind.__module__.startswith("votewise")} == built
+    assert leaves(Delivery) == built
 
 
 SCRIPT = """
