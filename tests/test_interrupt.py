@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("delay", [1.0, 5.0])
+@pytest.mark.parametrize("delay", [1.0, 2.2, 5.0])
 def test_interrupted_demo(tmp_path: Path, delay: float) -> None:
     script = [sys.executable, "-m", "votewise", "demo", "--seeds", "9", "-o", "report.html"]
     running = subprocess.Popen(

@@ -12,9 +12,10 @@ from votewise._errors import InputError
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside `path`; rename it into place only if the block succeeds.
+    """Give a temporary file beside `path`; rename it into place only if the block succeeds.
 
-    A reader, a full disk or a killed process therefore never leaves half a file under the final name.
+    A reader, a full disk or a killed process therefore never leaves half a file under the final name. A place that
+    cannot be written is refused on entering, before any work is done for it.
     """
     target = Path(path)
     if target.is_dir():
@@ -25,10 +26,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         )
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        partial.touch()
         yield partial
         with partial.open("rb+") as written:
             os.fsync(written.fileno())
         partial.replace(target)
+    except OSError as error:
+        if error.filename in (None, str(partial)):  # people know the file they asked for
+            error.filename = str(target)
+        raise
     finally:
         with suppress(FileNotFoundError):
             partial.unlink()

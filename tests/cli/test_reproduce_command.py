@@ -59,8 +59,8 @@ def test_tiny_from_data_to_numbers(
         assert line["best"] == record.numbers[f"{line['metric']}_best"]
         assert line["last"] == record.numbers[f"{line['metric']}_last"]
         assert (line["seeds"], line["best_sd"]) == (1, None)
-        assert line["published"]["place"] == f"Table 2, {line['method']}"
-        assert isinstance(line["distance"], float)
+        assert line["published"] is None, "the paper did no such small runs"
+        assert line["distance"] is None
 
     monkeypatch.setattr(
         "votewise.experiments.execute.train_run", lambda *_, **__: pytest.fail("what is there is not trained again")
@@ -70,7 +70,7 @@ def test_tiny_from_data_to_numbers(
     )
     assert main(tiny) == 0
     shown = capsys.readouterr()
-    assert re.search(r"soft +soft_nll +1 +\d\.\d{4} +\d\.\d{4} +0\.5096 ± 0\.0233 +[+-]\d+\.\d", shown.out)
+    assert re.search(r"soft +soft_nll +1 +\d\.\d{4} +\d\.\d{4} +- +-", shown.out)
     assert "apart: ours at the best epoch less the published, in standard errors of the difference" in shown.out
     assert main([*tiny, "--dry-run"]) == 0
     assert capsys.readouterr().out == "0 of 3 runs to do on cpu, in about 0 s.\n"
@@ -94,7 +94,7 @@ def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monke
             for method in ("soft", "sls", "multipass", "deterministic-control")
         ),
         *(f"  sls, kept {period} epochs: 5 runs" for period in (5, 10, 50)),
-        "160 of 160 runs to do on cpu, in about 71.1 hours.",  # 160 runs of 200 epochs of 8,000 images
+        "160 of 160 runs to do on cpu, in about 3 days.",  # 160 runs of 200 epochs of 8,000 images
     ]
     assert main(command(released, tmp_path, "--dry-run", "--suite", "family", "--seeds", "1", "--json")) == 0
     plan = json.loads(capsys.readouterr().out)

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +40,23 @@ def test_a_process_that_is_killed_breaks_all_that_is_unfinished() -> None:
     for place in (2, 3, 4):
         with pytest.raises(BrokenProcessPool):
             outcomes[place].result()
+
+
+def test_an_interrupt_while_workers_start_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ProcessPoolExecutor.submit
+
+    def submit(pool: ProcessPoolExecutor, *task: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(pool, *task)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(in_processes(add, [1, 2], jobs=1, setup=add.set_base, setup_arguments=(0,)))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
 
 
 def test_cores() -> None:

@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool) -> Iterator[Listener]:
-    """A listener that draws a bar on a terminal, and tells notes and failures as they come."""
+def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, kept: bool = True) -> Iterator[Listener]:
+    """A listener that draws a bar on a terminal, and tells notes and failures as they come.
+
+    Args:
+        todo: the runs that will be trained.
+        material: what they are made of.
+        quiet: no bar.
+        kept: whether finished runs are kept, which is told when the user interrupts.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -52,7 +59,12 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool) -> I
             if record.status == "failed":
                 options.note(f"{_name(record)} failed: {record.failure}", quiet=False)
 
-        yield Listener(on_done=on_done, on_images=on_images, on_note=lambda text: options.note(text, quiet=False))
+        try:
+            yield Listener(on_done=on_done, on_images=on_images, on_note=lambda text: options.note(text, quiet=False))
+        except KeyboardInterrupt:
+            if kept:
+                options.note(f"{ended} of {len(todo)} runs are done and kept; the same command goes on.", quiet=False)
+            raise
 
 
 def _name(record: RunRecord) -> str:

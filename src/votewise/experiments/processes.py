@@ -51,7 +51,7 @@ def in_processes(
     )
     with pool:
         try:
-            with _interrupts_ignored():  # by the workers, which inherit it: an interrupt is this process's to handle
+            with _interrupts_delayed():  # workers inherit that for good: an interrupt is this process's to handle
                 places = {pool.submit(work, task): place for place, task in enumerate(tasks)}
             waiting = set(places)
             while waiting:
@@ -97,13 +97,13 @@ def _end_with(parent: int) -> None:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment, where that can be asked for: in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
+def _interrupts_delayed() -> Iterator[None]:
+    """Keep Ctrl-C waiting for a moment, where the platform can; processes started meanwhile never get it."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -85,10 +85,11 @@ def save_model(path: str | os.PathLike[str], model: nn.Module, config: ModelConf
         model: as `config.build()` builds it.
         config: what it is.
     """
-    save_file = _safetensors().torch.save_file
     state = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    # In memory first: writing it ourselves, a full disk is the system's own error and no other.
+    content = _safetensors().torch.save(state, metadata={_KEY: config.to_json()})
     with whole_file(path) as partial:
-        save_file(state, partial, metadata={_KEY: config.to_json()})
+        partial.write_bytes(content)
 
 
 def load_model(path: str | os.PathLike[str]) -> tuple[nn.Module, ModelConfig]:

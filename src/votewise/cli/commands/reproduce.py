@@ -128,7 +128,10 @@ def _tell_results(lines: Sequence[Line], records: Sequence[RunSummary], as_json:
         )
     screen = options.console()
     screen.print(table)
-    screen.print("apart: ours at the best epoch less the published, in standard errors of the difference", style="dim")
+    if any(line.published is not None for line in lines):
+        screen.print(
+            "apart: ours at the best epoch less the published, in standard errors of the difference", style="dim"
+        )
     if failed:
         screen.print(f"{len(failed)} of {len(records)} runs failed; votewise runs says why.")
 
@@ -143,6 +146,8 @@ def _spread(mean: float, sd: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+    """Roughly: it is an estimate."""
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds > 2 * length:
+            return f"{float(f'{seconds / length:.2g}'):g} {unit}"
+    return f"{seconds:.0f} seconds"

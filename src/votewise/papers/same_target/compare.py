@@ -64,6 +64,7 @@ def compare_with_paper(records: Sequence[RunSummary]) -> list[Line]:
 def _line(key: tuple[str, int | None, int], metric: str, records: Sequence[RunSummary]) -> Line:
     best, last = (np.array([record.numbers[f"{metric}_{at}"] for record in records]) for at in ("best", "last"))
     sds = [float(values.std(ddof=1)) if len(values) > 1 else math.nan for values in (best, last)]
+    published = PUBLISHED.get((*key, metric)) if all(map(_is_the_papers, records)) else None
     return Line(
         *key,
         metric,
@@ -72,5 +73,11 @@ def _line(key: tuple[str, int | None, int], metric: str, records: Sequence[RunSu
         sds[0],
         float(last.mean()),
         sds[1],
-        PUBLISHED.get((*key, metric)),
+        published,
     )
+
+
+def _is_the_papers(record: RunSummary) -> bool:
+    """Whether a run is one that the paper did, not a smaller one of its kind."""
+    recipe = record.config["recipe"]
+    return record.config["model"] == "resnet18" and isinstance(recipe, dict) and recipe["epochs"] == 200
