@@ -99,7 +99,10 @@ def _tell_plan(
     screen = options.console()
     for (method, votes, hold), seeds in Counter((run.method, run.votes, run.hold) for run in todo).items():
         screen.print(f"  {_row_name(method, votes, hold)}: {seeds} {'run' if seeds == 1 else 'runs'}")
-    screen.print(f"{len(todo)} of {len(configs)} runs to do on {device}, in about {_duration(seconds)}.")
+    if todo:
+        screen.print(f"{len(todo)} of {len(configs)} runs to do on {device}, in about {_duration(seconds)}.")
+    else:
+        screen.print(f"All {len(configs)} runs are there already.")
 
 
 def _tell_results(lines: Sequence[Line], records: Sequence[RunSummary], as_json: bool) -> None:
@@ -110,30 +113,35 @@ def _tell_results(lines: Sequence[Line], records: Sequence[RunSummary], as_json:
         return
     from rich.table import Table
 
+    beside_paper = any(line.published is not None for line in lines)
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
     for name in ("method", "metric"):
         table.add_column(name)
-    for name in ("seeds", "best epoch", "last epoch", "published", "apart"):
+    for name in ("seeds", "best epoch", "last epoch", *(("published", "apart") if beside_paper else ())):
         table.add_column(name, justify="right", no_wrap=True)
     for line in lines:
-        paper = line.published
-        table.add_row(
-            _row_name(line.method, line.votes, line.hold),
-            line.metric,
-            str(line.seeds),
-            _spread(line.best, line.best_sd),
-            _spread(line.last, line.last_sd),
-            "-" if paper is None else _spread(paper.mean, paper.sd),
-            "-" if line.distance is None else f"{line.distance:+.1f}",
-        )
+        table.add_row(*_cells(line)[: len(table.columns)])
     screen = options.console()
     screen.print(table)
-    if any(line.published is not None for line in lines):
+    if beside_paper:
         screen.print(
             "apart: ours at the best epoch less the published, in standard errors of the difference", style="dim"
         )
     if failed:
         screen.print(f"{len(failed)} of {len(records)} runs failed; votewise runs says why.")
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    paper = line.published
+    return (
+        _row_name(line.method, line.votes, line.hold),
+        line.metric,
+        str(line.seeds),
+        _spread(line.best, line.best_sd),
+        _spread(line.last, line.last_sd),
+        "-" if paper is None else _spread(paper.mean, paper.sd),
+        "-" if line.distance is None else f"{line.distance:+.1f}",
+    )
 
 
 def _row_name(method: Any, votes: Any, hold: Any) -> str:
