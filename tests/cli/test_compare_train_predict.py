@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -16,6 +17,7 @@ from PIL import Image
 
 from votewise import read_votes
 from votewise.cli.main import main
+from votewise.experiments.catalog import METHODS
 from votewise.experiments.compare import ComparisonPlan, comparison_runs
 from votewise.experiments.inputs import join_inputs
 from votewise.experiments.material import Material
@@ -123,6 +125,13 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["compare", "train", "deliver"])
+def test_help_lists_the_methods(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    shown = "".join(capsys.readouterr().out.split())  # however the lines were broken
+    assert ",".join(METHODS) in shown
+
+
 # --- compare
 
 
@@ -167,6 +176,8 @@ def test_compare_as_a_process_and_again_from_its_records(here: Path, capsys: pyt
     assert "votewise: the report is in report.html; open it in a browser." in err
     assert "60 items with images, 240 votes, in 3 classes (long table, items in 'item'" in out
     assert "vs majority" in out
+    assert (out + err).count("60 of 60 images were resized") == 1
+    assert "60 of 60 images were resized" in Page((here / "report.html").read_text(encoding="utf-8")).words
 
 
 def test_the_best_epoch_is_chosen_on_items_that_are_not_scored(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,6 +200,7 @@ def record(config: RunConfig, material: Material, failed: bool) -> RunRecord:
         config=config.to_dict(),
         status="done",
         curves={"soft_nll": np.array([2.0, 1.5])},
+        numbers={"soft_nll_last": 1.5, "soft_nll_best": 1.5},
         arrays={"held_out": rows, **logits},
     )
 
@@ -221,11 +233,90 @@ def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: 
         in Page((here / "report.html").read_text(encoding="utf-8")).words
     )
     (here / "report.html").unlink()
-    assert complaint(capsys, *arguments, "--runs", "all", "-q") == (
-        "a comparison needs a seed on which every run ended well, but there is none (sls, seed 0, failed and its seed is "
-        "left out: it was not its day). Change the recipe."
+    assert complaint(capsys, *arguments, "--runs", "all", "-q", code=1) == (
+        "nothing can be compared, since a run failed on every seed (sls, soft; the first: it was not its day). "
+        "Change the recipe; --retry-failed does failed runs again."
     )
     assert not (here / "report.html").exists()
+    assert main([*arguments, "--runs", "some"]) == 1
+    assert (
+        "votewise: 6 of 6 runs are in some already.\nvotewise: 1 of them failed; --retry-failed does them again.\n"
+        in capsys.readouterr().err
+    )
+
+
+QUICK = (
+    "compare",
+    "votes.csv",
+    "--features",
+    "features.csv",
+    "--epochs",
+    "1",
+    "--seeds",
+    "1",
+    "--methods",
+    "soft,sls,",
+)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_report_that_cannot_be_written_costs_no_results(
+    here: Path, capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))  # the page is larger
+    try:
+        code = main([*QUICK, "-o", "large.html", *(["--json"] if as_json else [])])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    out, err = capsys.readouterr()
+    assert code == 1
+    assert err == "votewise: the report 'large.html' was not written: File too large.\n"
+    if as_json:
+        said = json.loads(out)
+        assert said["report"] is None
+        assert [row["method"] for row in said["comparisons"][0]["rows"]] == ["soft", "sls"]
+    else:
+        assert "vs soft" in out
+    assert not (here / "large.html").exists()
+
+
+def test_runs_that_cannot_be_kept_cost_no_results(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(capsys, *QUICK, "--runs", "runs")
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(RecordStore, "write", refuse)
+    assert main([*QUICK, "--methods", "soft,majority", "--runs", "runs"]) == 1
+    out, err = capsys.readouterr()
+    assert "vs soft" in out
+    assert err.endswith(
+        "votewise: the report is in report.html; open it in a browser.\n"
+        "votewise: some runs were not kept: [Errno 28] No space left on device. Check space and permissions of --runs.\n"
+    )
+    assert "majority" in Page((here / "report.html").read_text(encoding="utf-8")).words
+
+
+def test_one_seed_and_one_epoch_in_plain_words(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "Model mlp, 1 epoch, batches of 16" in out
+    assert "One seed allows no test." in out
+    assert "±" not in out
+    words = Page((here / "report.html").read_text(encoding="utf-8")).words
+    assert "On held-out items sls ends at a soft NLL of" in words
+    assert "±" not in words
+
+
+def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = complaint(capsys, *QUICK, "--learning-rate", "1000", "-q", code=1)
+    assert message == (
+        "nothing can be compared, since a run failed on every seed (soft, sls; the first: its soft NLL is infinite, since "
+        "its predictions rule out classes that people chose). Change the recipe; --retry-failed does failed runs again."
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,11 +330,12 @@ def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: 
         (("--features", "features.csv", "--text-column", "x"), "--text-column is for --text, but --features came. Leave it out."),
         (("--features", "features.csv", "--device", "gpu"), "--device must be one of auto, cpu, cuda, but 'gpu' came. The nearest is 'cpu'."),
         (("--features", "features.csv", "--model", "small-cnn"), "the model must take features, but 'small-cnn' takes images. Pick one of mlp."),
-        (("--features", "features.csv", "--methods", "soft,soft"), "methods must be different, at least one, but 'soft', 'soft' came. Name each once."),
+        (("--features", "features.csv", "--methods", "soft,soft"), "methods must be different, but 'soft', 'soft' came. Name each once."),
         (("--features", "features.csv", "--learning-rate", "-1"), "--learning-rate must be a number from 1e-09 to 1000, but -1.0 came. Pass one in that range."),
         (("--features", "features.csv", "--held-out", "0"), "the share held out must be a number from 0.01 to 0.8, but 0.0 came. Pass one in that range."),
         (("--features", "features.csv", "--at", "first"), "at must be one of last, best, but 'first' came. Pick one of those."),
         (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but 'keep' came. Pick one of those."),
+        (("--features", "features.csv", "--size", "7"), "--size is for --images, but --features came. Leave it out."),
         (("--images", "images", "--size", "7"), "small-cnn needs images of at least 8 pixels on each side, but they are 7 x 7. Choose a larger --size."),
         (("--features", "features.csv", "--runs", "votes.csv"), "--runs must be a folder, but 'votes.csv' is a file. Name a folder; it is created if need be."),
         (("--features", "features.csv", "-o", "no/report.html"), "the output folder must exist, but 'no' does not. Create it, or write elsewhere."),
@@ -260,7 +352,18 @@ def test_unknown_methods_and_mixup_are_refused(here: Path, capsys: pytest.Captur
     arguments = ("compare", "votes.csv", "--features", "features.csv", "--methods")
     assert "the method must be one of" in complaint(capsys, *arguments, "soft,slss")
     assert "mixup mixes batches" in complaint(capsys, *arguments, "soft,mixup")
-    assert "the method must be one of" in complaint(capsys, *arguments, "")
+    assert complaint(capsys, *arguments, " ,") == (
+        "a comparison needs a method, but none came. Name some of soft, multipass, deterministic-control, sls, "
+        "shuffled-sls, majority, label-smoothing."
+    )
+
+
+def test_one_class_is_nothing_to_compare(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pl.read_csv("votes.csv").with_columns(pl.lit("cat").alias("label")).write_csv("cats.csv")
+    assert complaint(capsys, "compare", "cats.csv", "--features", "features.csv") == (
+        "a comparison needs at least two classes, but the votes have only 'cat'. "
+        "Name those that nobody chose with classes= (--classes)."
+    )
 
 
 def test_votes_that_a_method_cannot_deliver_are_refused_before_training(
@@ -310,6 +413,62 @@ def test_the_same_seed_saves_the_same_model(here: Path) -> None:
     assert (here / "one.safetensors").read_bytes() == (here / "two.safetensors").read_bytes()
 
 
+def test_held_out_items_are_named_and_their_predictions_scored(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("train", "votes.csv", "--features", "features.csv", "--epochs", "2", "-o", "m.safetensors")
+    said = told(capsys, *arguments, "--predictions", "held-out.csv")
+    table = pl.read_csv("held-out.csv")
+    assert said["predictions"] == "held-out.csv"
+    assert table["item"].to_list() == said["held_out_ids"]
+    assert len(set(said["held_out_ids"])) == said["held_out"] == 12  # type: ignore[arg-type]
+    assert told(capsys, "score", "votes.csv", "held-out.csv")["metrics"]["soft_nll"] == said["metrics"]["soft_nll"]  # type: ignore[index]
+    told(capsys, "predict", "m.safetensors", "--features", "features.csv", "-o", "all.csv")
+    same = table.select("item").join(pl.read_csv("all.csv"), on="item", how="left", maintain_order="left")
+    np.testing.assert_allclose(same.drop("item").to_numpy(), table.drop("item").to_numpy(), rtol=1e-5)
+    told(capsys, *arguments, "--predictions", "held-out.parquet")
+    assert pl.read_parquet("held-out.parquet").equals(table)
+
+
+def test_a_model_that_diverged_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["train", "votes.csv", "--features", "features.csv", "--learning-rate", "1000", "-o", "m.safetensors"]
+    assert main([*arguments, "--epochs", "1", "--json", "-q"]) == 0
+    out, err = capsys.readouterr()
+    note = (
+        "soft_nll is infinite: the model rules out classes that people chose, so its training has probably diverged. "
+        "Lower --learning-rate, or check the inputs."
+    )
+    assert err == f"votewise: {note}\n"
+    said = json.loads(out)
+    assert (said["metrics"]["soft_nll"]["value"], said["notes"]) == (None, [note])
+
+
+def test_a_model_that_is_not_even_a_number_is_not_saved(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    import votewise.training
+
+    def last_step_explodes(model: torch.nn.Module, *_: object, **__: object) -> None:
+        next(model.parameters()).data.fill_(float("nan"))
+
+    monkeypatch.setattr(votewise.training, "train_classifier", last_step_explodes)
+    for share in ("0", "0.2"):
+        message = complaint(
+            capsys,
+            "train",
+            "votes.csv",
+            "--features",
+            "features.csv",
+            "--held-out",
+            share,
+            "-o",
+            "m.safetensors",
+            code=1,
+        )
+        assert message.startswith("the training loss became NaN or infinite in epoch 20.")
+        assert not (here / "m.safetensors").exists()
+
+
 def test_training_on_everything(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = told(
         capsys, "train", "votes.csv", "--text", "texts.csv", "--epochs", "1", "--held-out", "0", "-o", "m.safetensors"
@@ -350,15 +509,16 @@ def test_inputs_without_votes_and_votes_without_inputs(here: Path, capsys: pytes
     frame = pl.read_csv("features.csv")
     frame.head(50).vstack(frame.head(1).with_columns(pl.lit("stranger").alias("item"))).write_csv("some.csv")
     arguments = ("train", "votes.csv", "--features", "some.csv", "--epochs", "1", "-o", "m.safetensors")
-    assert "10 have votes but no features" in complaint(capsys, *arguments)
+    message = complaint(capsys, *arguments)
+    assert "but 10 items without features ('" in message
+    assert "and 1 row of features without votes ('stranger') came." in message
     said = told(capsys, *arguments, "--missing-inputs", "drop")
     assert said["trained_on"] == 40
-    assert [note.partition(" (")[0] for note in said["notes"]] == [  # type: ignore[attr-defined]
-        "10 items with votes but no features are left out",
-        "1 features without votes are left out",
-    ]
+    (note,) = said["notes"]  # type: ignore[misc]
+    assert note.startswith("Left out: 10 items without features (")
+    assert note.endswith(" and 5 more) and 1 row of features without votes ('stranger').")
     assert main([*arguments, "--missing-inputs", "drop"]) == 0
-    assert "votewise: 10 items with votes but no features are left out" in capsys.readouterr().err
+    assert f"votewise: {note}\n" in capsys.readouterr().err
 
 
 def test_what_train_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -368,13 +528,20 @@ def test_what_train_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> N
         == "the model must end in .safetensors, but 'model.pt' came. Rename it."
     )
     assert "the output folder must exist" in complaint(capsys, *arguments, "-o", "no/m.safetensors")
+    table = (*arguments, "-o", "m.safetensors", "--predictions")
+    assert "the output folder must exist" in complaint(capsys, *table, "no/p.csv")
+    assert "the suffix of --predictions must be one of .csv, .parquet" in complaint(capsys, *table, "p.npy")
+    assert (
+        complaint(capsys, *table, "p.csv", "--held-out", "0")
+        == "--predictions are those of held-out items, but --held-out 0 came. Hold some out."
+    )
     assert "the share held out must be a number from 0 to 0.95" in complaint(
         capsys, *arguments, "--held-out", "1", "-o", "m.safetensors"
     )
     (here / "broken").mkdir()
     (here / "broken" / "a.png").write_bytes(b"no image")
     write_table(here / "one.csv", ("item", "label"), ("a", "x"))
-    assert 'every image must be readable, but 1 of 1 are not ("a.png: cannot identify' in complaint(
+    assert 'every image must be readable, but 1 of 1 cannot be read ("a.png: cannot identify' in complaint(
         capsys, "train", "one.csv", "--images", "broken", "-o", "m.safetensors"
     )
     assert not (here / "m.safetensors").exists()
@@ -454,6 +621,11 @@ def test_few_items(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         capsys, "train", "few.csv", "--images", "few.npz", "--epochs", "1", "--held-out", "0.34", "-o", "m.safetensors"
     )
     assert (said["trained_on"], said["held_out"]) == (2, 1)
+    assert main(["train", "few.csv", "--images", "few.npz", "--held-out", "0.67", "-o", "m.safetensors"]) == 0
+    assert "trained on 1 item\n" in capsys.readouterr().out
+    np.savez(here / "one.npz", images=np.zeros((1, 8, 8), dtype=np.uint8))
+    assert main(["predict", "m.safetensors", "--images", "one.npz", "-o", "p.csv"]) == 0
+    assert capsys.readouterr().out == "p.csv: 1 item x 2 classes (x, y)\n"
     assert "a split must leave at least one item on each side" in complaint(
         capsys, "train", "few.csv", "--images", "few.npz", "--held-out", "0.1", "-o", "m.safetensors"
     )

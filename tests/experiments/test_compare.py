@@ -49,8 +49,13 @@ def test_the_runs_of_a_comparison(material: Material) -> None:
     assert comparison_runs(replace(plan, at="best"), material)[0].selected == 0.1
     with pytest.raises(InputError, match="the model must take features, but 'ngram' takes text"):
         comparison_runs(replace(plan, model="ngram"), material)
-    with pytest.raises(InputError, match="methods must be different, at least one"):
+    with pytest.raises(
+        InputError, match=r"a comparison needs a method, but none came\. Name some of soft, multipass, "
+    ):
         replace(plan, methods=())
+    alone = replace(material, votes=Votes.from_counts([[3]] * 50, classes=["a"]))
+    with pytest.raises(InputError, match=r"at least two classes, but the votes have only 'a'\. Name those that nobody"):
+        comparison_runs(plan, alone)
 
 
 def test_numbers_are_those_of_the_metrics_and_the_paired_test(material: Material) -> None:
@@ -77,15 +82,38 @@ def test_numbers_are_those_of_the_metrics_and_the_paired_test(material: Material
 def test_a_comparison_in_words(material: Material) -> None:
     runs = outcomes(material.votes, {"soft": 0.6, "sls": 0.7, "majority": 0.3})
     said = in_words(compare_methods(material.votes, runs, METHODS, "here"))
-    assert said.startswith("here: sls ends at a soft NLL of ")
+    assert said.startswith("sls ends at a soft NLL of ")
     assert "below soft labels (better on 4 of 4 seeds); majority labels end at " in said
+    assert said.endswith("No difference from soft labels is significant: the smallest p after Holm is 0.2500.")
     turned = in_words(compare_methods(material.votes, runs, ("sls", "majority"), "here"))
-    assert turned.startswith("here: majority ends at a soft NLL of ")
-    assert turned.endswith(" above sls (better on 0 of 4 seeds).")
-    assert in_words(compare_methods(material.votes, runs, ("soft",), "here")).startswith(
-        "here: soft ends at a soft NLL of"
+    assert turned.startswith("majority ends at a soft NLL of ")
+    assert " above sls (better on 0 of 4 seeds). No difference from sls is significant" in turned
+    assert in_words(compare_methods(material.votes, runs, ("soft",), "here")).startswith("soft ends at a soft NLL of")
+
+
+def test_what_differs_by_more_than_chance_is_named(material: Material) -> None:
+    runs = outcomes(material.votes, {"soft": 0.6, "majority": 0.1}, seeds=7)
+    said = in_words(compare_methods(material.votes, runs, ("soft", "majority"), "here"))
+    assert said.endswith("Significantly different from soft labels at 0.05 after Holm: majority (p = 0.0156).")
+
+
+def test_a_gap_too_small_to_print_is_level(material: Material) -> None:
+    runs = outcomes(material.votes, {"soft": 0.6})
+    result = compare_methods(
+        material.votes, [*runs, *(replace(run, method="sls") for run in runs)], ("soft", "sls"), ""
     )
-    assert least_p(5) == "With this many seeds no two-sided p can be below 0.062."
+    assert ", level with soft labels (better on 0 of 4 seeds). " in in_words(result)
+
+
+def test_one_seed_allows_no_test(material: Material) -> None:
+    result = compare_methods(
+        material.votes, outcomes(material.votes, {"soft": 0.6, "sls": 0.7}, 1), ("soft", "sls"), ""
+    )
+    row = result.rows[1]
+    assert (row.wins, row.p_value, row.p_holm) == (1, None, None)
+    assert in_words(result).endswith("below soft labels (better on 1 of 1 seed). One seed allows no test.")
+    assert least_p(1) == "One seed allows no test."
+    assert least_p(5) == "With 5 seeds no two-sided p can be below 0.0625."
 
 
 def test_the_examples_are_the_held_out_items_people_disagree_on_most(material: Material) -> None:

@@ -112,8 +112,8 @@ def test_images_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "bomb.png").write_bytes(bomb())
     Image.fromarray(np.full((32, 32), 40_000, dtype=np.uint16)).save(tmp_path / "deep.png")
     message = refusal(open_images(tmp_path).load_all)
-    assert message.startswith("every image must be readable, but 5 of 6 are not ('bomb.png: ")
-    assert message.endswith("Mend or remove them; items without image are left out with --missing-inputs drop.")
+    assert message.startswith("every image must be readable, but 5 of 6 cannot be read ('bomb.png: ")
+    assert message.endswith("Mend or remove these files.")
     assert "decompression bomb" in message
     assert "deep.png: it has more than 8 bits a channel; convert it to 8" in message
     assert all(name in message for name in ("cut.png", "garbage.jpg", "empty.png"))
@@ -129,7 +129,7 @@ def test_folders_that_do_not_fit(tmp_path: Path) -> None:
     picture(tmp_path / "a.png", (1, 1, 1))
     picture(tmp_path / "a.jpg", (1, 1, 1))
     assert refusal(open_images, tmp_path, voted=votes_on("a").item_ids) == (
-        "each item must have one image, but 1 have two ('a.jpg and a.png'). "
+        "each item must have one image, but some have two ('a.jpg and a.png'). "
         "Remove one of each, or name items with their suffix in the votes."
     )
     both = open_images(tmp_path, voted=votes_on("a.png", "a.jpg").item_ids)
@@ -299,20 +299,19 @@ def features_of(tmp_path: Path, *ids: str) -> Source:
 def test_items_that_only_one_side_knows(tmp_path: Path) -> None:
     votes = votes_on("a", "b", "c")
     assert refusal(join_inputs, votes, features_of(tmp_path, "a", "c"), name="d") == (
-        "votes and features must have the same items, but 1 have votes but no features ('b'). "
-        "Add what is missing, or leave them out with --missing-inputs drop."
+        "votes and features must have the same items, but 1 item without features ('b') came. "
+        "Write ids alike, add what is missing, or leave these out with --missing-inputs drop."
     )
     assert refusal(join_inputs, votes, features_of(tmp_path, "a", "b", "c", "d", "<i>"), name="d") == (
-        "votes and features must have the same items, but 2 have no votes ('d', '<i>'). "
-        "Add what is missing, or leave them out with --missing-inputs drop."
+        "votes and features must have the same items, but 2 rows of features without votes ('d', '<i>') came. "
+        "Write ids alike, add what is missing, or leave these out with --missing-inputs drop."
     )
+    typo = refusal(join_inputs, votes, features_of(tmp_path, "a", "zzz", "c"), name="d")
+    assert "but 1 item without features ('b') and 1 row of features without votes ('zzz') came." in typo
     material = join_inputs(votes, features_of(tmp_path, "z", "c", "a"), name="d", missing="drop")
     assert material.votes.item_ids.tolist() == ["a", "c"]
     assert material.inputs.tolist() == [[2], [1]]
-    assert material.notes == (
-        "1 items with votes but no features are left out ('b').",
-        "1 features without votes are left out ('z').",
-    )
+    assert material.notes == ("Left out: 1 item without features ('b') and 1 row of features without votes ('z').",)
     strangers = refusal(join_inputs, votes, features_of(tmp_path, "x", "y"), name="d", missing="drop")
     assert strangers.startswith(
         "votes and features must call their items alike, but no id of the votes ('a', 'b', 'c')"

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from votewise.votes import Votes
 
 
+METHOD_NAMES = "soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing."
+
+
 def _option(text: str, *names: str) -> Any:
     return typer.Option(*names, help=text, show_default=False)
 
@@ -106,6 +109,8 @@ class TrainingOptions:
 
         check_choice("--device", self.device, ("auto", "cpu", "cuda"))
         check_choice("--missing-inputs", self.missing_inputs, ("error", "drop"))
+        if self.size is not None and kind != "images":
+            raise InputError("--size is for --images", f"--{kind} came", "Leave it out")
         if self.model is not None:
             find_model(self.model, kind)
         if self.learning_rate is not None:
@@ -186,3 +191,16 @@ def load_material(
     for told in material.notes:
         options.note(told, quiet)
     return material, source
+
+
+def tell_item_column(classes: Sequence[str], quiet: bool) -> None:
+    """Say how a table of predictions is scored in which a class is called like the item column."""
+    from votewise.predictions import item_column, must_name_item
+
+    if must_name_item(classes):
+        column = item_column(classes)
+        options.note(
+            "a class is called like an item column. To score these predictions, call the column of items "
+            f"{column!r} in the votes too, and say --item {column}.",
+            quiet,
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +14,14 @@ import numpy.typing as npt
 
 from votewise import __version__
 from votewise._checks import check_choice, check_number, check_whole_number, first_few
-from votewise._errors import InputError
-from votewise.experiments.catalog import find_method
+from votewise._errors import InputError, VotewiseError
+from votewise.experiments.catalog import METHODS, find_method
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig, softmax
 from votewise.experiments.summarise import Outcome, compare_methods, hardest_items, in_words, least_p
 from votewise.records import RunRecord
 from votewise.report.content import Content, Example
+from votewise.report.numbers import counted
 
 if TYPE_CHECKING:
     from votewise.training import TrainConfig
@@ -56,10 +58,10 @@ class ComparisonPlan:
         """Refuse what cannot be compared."""
         for method in self.methods:
             find_method(method)
-        if not self.methods or len(set(self.methods)) < len(self.methods):
-            raise InputError(
-                "methods must be different, at least one", f"{first_few(self.methods)} came", "Name each once"
-            )
+        if not self.methods:
+            raise InputError("a comparison needs a method", "none came", f"Name some of {', '.join(METHODS)}")
+        if len(set(self.methods)) < len(self.methods):
+            raise InputError("methods must be different", f"{first_few(self.methods)} came", "Name each once")
         check_whole_number("seeds", self.seeds, least=1)
         check_choice("at", self.at, EPOCHS)
         check_number("the share held out", self.held_out, 0.01, 0.8)
@@ -75,6 +77,12 @@ def comparison_runs(plan: ComparisonPlan, material: Material) -> list[RunConfig]
     from votewise.models import check_inputs
 
     check_inputs(plan.model, material.kind, material.inputs.shape[1:])
+    if material.votes.n_classes < 2:
+        raise InputError(
+            "a comparison needs at least two classes",
+            f"the votes have only {first_few(material.votes.classes)}",
+            "Name those that nobody chose with classes= (--classes)",
+        )
     for method in plan.methods:
         find_method(method).build(material.votes, 0, 1)
     return [
@@ -108,35 +116,51 @@ def summarise_comparison(
         records: one for each of its runs.
         caption: from an item's id to how it is shown to people.
     """
-    failed = failures(records)
-    lost = {_seed(record) for record in records if record.status == "failed"}
+    lost = {_seed(record) for record in records if _fault(record, plan.at)}
     outcomes = [_outcome(record, plan.at) for record in records if _seed(record) not in lost]
     if not outcomes:
-        raise InputError(
-            "a comparison needs a seed on which every run ended well",
-            f"there is none ({failed[0].removesuffix('.')})",
-            "Change the recipe",
-        )
+        raise _nothing_left(plan, records)
     seeds = len({outcome.seed for outcome in outcomes})
     result = compare_methods(material.votes, outcomes, plan.methods, _title(plan, material))
     return Content(
         title=f"Deliveries compared on {material.name}",
-        summary=(in_words(result),),
-        data=(*_facts(plan, material, seeds), *material.notes, *failed),
+        summary=(f"On held-out items {in_words(result)}",),
+        data=(*_facts(plan, material, seeds), *failures(plan, records)),
         classes=material.votes.classes,
         comparisons=(result,),
         examples_title="Where people disagree most (held-out items of the first seed)",
         examples=tuple(_shown(example, material, caption) for example in hardest_items(material.votes, outcomes)),
         version=__version__,
+        notes=material.notes,
     )
 
 
-def failures(records: Sequence[RunRecord]) -> tuple[str, ...]:
-    """A sentence for each run that failed."""
+def failures(plan: ComparisonPlan, records: Sequence[RunRecord]) -> tuple[str, ...]:
+    """A sentence for each run that failed, or whose score is no number to compare."""
+    faults = ((record.config, _fault(record, plan.at)) for record in records)
     return tuple(
-        f"{record.config['method']}, seed {record.config['seed']}, failed and its seed is left out: {record.failure}"
-        for record in records
-        if record.status == "failed"
+        f"{config['method']}, seed {config['seed']}, failed and its seed is left out: {fault}"
+        for config, fault in faults
+        if fault
+    )
+
+
+def _fault(record: RunRecord, at: str) -> str:
+    """Why a run cannot be compared; "" if it can."""
+    if record.status == "failed":
+        return record.failure or "nobody knows why."
+    if not math.isfinite(record.numbers[f"soft_nll_{at}"]):
+        return "its soft NLL is infinite, since its predictions rule out classes that people chose."
+    return ""
+
+
+def _nothing_left(plan: ComparisonPlan, records: Sequence[RunRecord]) -> VotewiseError:
+    """That no seed can be compared, and why."""
+    faults = [(record.config["method"], fault) for record in records if (fault := _fault(record, plan.at))]
+    methods = ", ".join(dict.fromkeys(str(method) for method, _ in faults))
+    return VotewiseError(
+        f"nothing can be compared, since a run failed on every seed ({methods}; the first: "
+        f"{faults[0][1].removesuffix('.')}). Change the recipe; --retry-failed does failed runs again."
     )
 
 
@@ -183,13 +207,14 @@ def _title(plan: ComparisonPlan, material: Material) -> str:
 
 def _facts(plan: ComparisonPlan, material: Material, seeds: int) -> tuple[str, ...]:
     votes, recipe = material.votes, plan.recipe
-    given = "" if votes.counts is None else f", {int(votes.counts.sum()):,} votes"
+    given = "" if votes.counts is None else f", {counted(int(votes.counts.sum()), 'vote')}"
     chosen = f" A further {_CHOOSING:.0%} chooses the best epoch." if plan.at == "best" else ""
     return (
-        f"{votes.n_items:,} items with {material.kind}{given}, in {votes.n_classes} classes ({votes.provenance}).",
-        f"{seeds} {'seed' if seeds == 1 else 'seeds'}; each holds out {plan.held_out:.0%} of the items and scores "
+        f"{counted(votes.n_items, 'item')} with {material.kind}{given}, in {votes.n_classes} classes "
+        f"({votes.provenance}).",
+        f"{counted(seeds, 'seed')}; each holds out {plan.held_out:.0%} of the items and scores "
         f"against all their votes.{chosen} "
         "With one seed, methods share split, start and order: only the labels differ.",
-        f"Model {plan.model}, {recipe.epochs} epochs, batches of {recipe.batch_size}, {recipe.optimizer} at "
+        f"Model {plan.model}, {counted(recipe.epochs, 'epoch')}, batches of {recipe.batch_size}, {recipe.optimizer} at "
         f"{recipe.learning_rate:g}. {least_p(seeds)}",
     )

@@ -93,7 +93,7 @@ def _refuse_twins(ids: list[str], names: list[str]) -> None:
     if twins:
         raise InputError(
             "each item must have one image",
-            f"{len(twins):,} have two ({first_few(twins)})",
+            f"some have two ({first_few(twins)})",
             "Remove one of each, or name items with their suffix in the votes",
         )
 
@@ -115,8 +115,8 @@ def _load_files(files: list[Path], size: int, track: Track[int]) -> tuple[ImageA
     if faults:
         raise InputError(
             "every image must be readable",
-            f"{len(faults):,} of {len(files):,} are not ({first_few(faults)})",
-            "Mend or remove them; items without image are left out with --missing-inputs drop",
+            f"{len(faults):,} of {len(files):,} cannot be read ({first_few(faults)})",
+            "Mend or remove these files",
         )
     told = (f"{changed:,} of {len(files):,} images were resized and cut to {size} x {size} pixels.",) if changed else ()
     return images, told

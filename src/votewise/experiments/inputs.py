@@ -13,6 +13,7 @@ import numpy.typing as npt
 from votewise._checks import IntArray, check_choice, check_kind, first_few
 from votewise._errors import InputError
 from votewise.experiments.material import Material
+from votewise.report.numbers import counted
 from votewise.votes import Votes
 from votewise.votes.table import row_numbers
 
@@ -122,40 +123,45 @@ def _line_up(votes: Votes, source: Source, missing: str) -> tuple[IntArray, IntA
     rows = np.array([row_of.get(name, -1) for name in votes.item_ids.tolist()], dtype=np.int64)
     without_input = votes.item_ids[rows < 0]
     without_votes = source.item_ids[np.setdiff1d(np.arange(source.count), rows)]
-    _refuse_unmatched(without_input, without_votes, votes, source, missing)
-    told = (
-        (without_input, f"items with votes but no {_ONE_OF[source.kind]}"),
-        (without_votes, f"{source.kind} without votes"),
-    )
-    dropped = tuple(
-        f"{len(names):,} {what} are left out ({first_few(names[:5], len(names))})."
-        for names, what in told
-        if len(names)
-    )
-    return np.flatnonzero(rows >= 0), rows[rows >= 0], dropped
-
-
-_ONE_OF = {"images": "image", "features": "features", "text": "text"}
-
-
-def _refuse_unmatched(
-    without_input: StrArray, without_votes: StrArray, votes: Votes, source: Source, missing: str
-) -> None:
     if len(without_input) == votes.n_items:
-        assert source.item_ids is not None
+        raise _strangers(votes, source)
+    unmatched = _in_words(without_input, without_votes, source.kind)
+    if unmatched and missing == "error":
         raise InputError(
-            f"votes and {source.kind} must call their items alike",
-            f"no id of the votes ({first_few(votes.item_ids[:3], votes.n_items)}) is among those of the {source.kind} "
-            f"({first_few(source.item_ids[:3], source.count)})",
-            "Write the ids in both alike; an image's id is its path inside the folder, with or without suffix",
+            f"votes and {source.kind} must have the same items",
+            f"{unmatched} came",
+            "Write ids alike, add what is missing, or leave these out with --missing-inputs drop",
         )
-    for names, lack in ((without_input, f"have votes but no {_ONE_OF[source.kind]}"), (without_votes, "have no votes")):
-        if len(names) and missing == "error":
-            raise InputError(
-                f"votes and {source.kind} must have the same items",
-                f"{len(names):,} {lack} ({first_few(names[:5], len(names))})",
-                "Add what is missing, or leave them out with --missing-inputs drop",
-            )
+    return np.flatnonzero(rows >= 0), rows[rows >= 0], (f"Left out: {unmatched}.",) if unmatched else ()
+
+
+_CALLED = {
+    "images": ("image", "image", "images"),
+    "features": ("features", "row of features", "rows of features"),
+    "text": ("text", "text", "texts"),
+}
+
+
+def _in_words(without_input: StrArray, without_votes: StrArray, kind: str) -> str:
+    """The items that only one side knows; "" if there are none."""
+    its_input, one, several = _CALLED[kind]
+    sides = (
+        (without_input, counted(len(without_input), "item"), f"without {its_input}"),
+        (without_votes, counted(len(without_votes), one, several), "without votes"),
+    )
+    return " and ".join(
+        f"{number} {lack} ({first_few(names[:5], len(names))})" for names, number, lack in sides if len(names)
+    )
+
+
+def _strangers(votes: Votes, source: Source) -> InputError:
+    assert source.item_ids is not None
+    return InputError(
+        f"votes and {source.kind} must call their items alike",
+        f"no id of the votes ({first_few(votes.item_ids[:3], votes.n_items)}) is among those of the {source.kind} "
+        f"({first_few(source.item_ids[:3], source.count)})",
+        "Write the ids in both alike; an image's id is its path inside the folder, with or without suffix",
+    )
 
 
 def _checksum(values: npt.NDArray[Any], votes: Votes) -> str:

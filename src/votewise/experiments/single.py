@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from votewise import __version__
 from votewise._checks import FloatArray, IntArray, check_number
-from votewise._errors import InputError
+from votewise._errors import DivergedError, InputError
 from votewise.experiments.catalog import build_delivery
 from votewise.experiments.inputs import Reading
 from votewise.experiments.material import Material
@@ -95,6 +95,8 @@ def train_model(
         inputs = torch.from_numpy(material.inputs[train])
         train_classifier(model, inputs, delivery, choices.recipe, seed=choices.seed, on_epoch=on_epoch)
     probs = predict(model, config, material.inputs[held_out])
+    if not (np.isfinite(probs).all() and all(weight.isfinite().all() for weight in model.parameters())):
+        raise DivergedError(choices.recipe.epochs - 1)  # by its last step, which no loss saw
     return TrainedModel(model.to("cpu").eval(), config, held_out, probs)
 
 

@@ -12,6 +12,7 @@ from votewise import __version__, metrics
 from votewise._checks import FloatArray, IntArray
 from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, HELD_OUT, DemoOutcome
 from votewise.report.content import Comparison, Content, Curve, Example, MethodRow, Spread
+from votewise.report.numbers import counted, format_number, format_p
 from votewise.statistics import compare_paired, holm
 from votewise.votes import Votes, entropy_per_item
 
@@ -27,6 +28,11 @@ _EXAMPLES = 12
 
 # How a method is called in the middle of a sentence.
 _IN_WORDS = {"soft": "soft labels", "majority": "majority labels"}
+
+# A gap in soft NLL that three digits do not show.
+_LEVEL = 0.0005
+
+_SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +70,11 @@ def summarise_demo(votes: Votes, outcomes: Sequence[DemoOutcome]) -> Content:
     )
     return Content(
         title="Train on votes, not verdicts",
-        summary=tuple(in_words(comparison) for comparison in comparisons),
+        summary=tuple(f"{comparison.title}: {in_words(comparison)}" for comparison in comparisons),
         data=(
             f"{votes.n_items:,} words and emoticons, each rated by ten people (Hutto and Gilbert 2014), "
             f"in {votes.n_classes} classes.",
-            f"{seeds} seeds; each holds out {HELD_OUT:.0%} of the items and scores against all ten votes. "
+            f"{counted(seeds, 'seed')}; each holds out {HELD_OUT:.0%} of the items and scores against all ten votes. "
             "With one seed, methods share split, start and order: only the labels differ.",
             f"A small network on character n-grams, scored after its last epoch. {least_p(seeds)}",
         ),
@@ -122,24 +128,47 @@ def hardest_items(votes: Votes, outcomes: Sequence[Outcome]) -> tuple[Example, .
 
 
 def in_words(comparison: Comparison) -> str:
-    """The comparison in a sentence: the best method against the baseline, and the majority."""
+    """The comparison in words: the best method against the baseline, the majority, and what is significant."""
     baseline, *others = comparison.rows
     if not others:
-        return f"{comparison.title}: {baseline.method} ends at a soft NLL of {_nll(baseline):.3f}."
+        return f"{baseline.method} ends at a soft NLL of {_shown_nll(baseline)}."
     best = min(others, key=_nll)
     majority = next((row for row in others if row.method == "majority" and row is not best), None)
-    gap = _nll(best) - _nll(baseline)
     return (
-        f"{comparison.title}: {best.method} ends at a soft NLL of {_nll(best):.3f}, {abs(gap):.3f} "
-        f"{'below' if gap < 0 else 'above'} {_IN_WORDS.get(baseline.method, baseline.method)} "
-        f"(better on {best.wins} of {len(best.per_seed)} seeds)"
-        + (f"; majority labels end at {_nll(majority):.3f}." if majority else ".")
+        f"{best.method} ends at a soft NLL of {_shown_nll(best)}, {_against(best, baseline)} "
+        f"(better on {best.wins} of {counted(len(best.per_seed), 'seed')})"
+        + (f"; majority labels end at {_shown_nll(majority)}. " if majority else ". ")
+        + _significance(baseline, others)
     )
 
 
 def least_p(seeds: int) -> str:
     """What a number of seeds can show at most."""
-    return f"With this many seeds no two-sided p can be below {2.0 ** (1 - seeds):.2g}."
+    if seeds == 1:
+        return "One seed allows no test."
+    return f"With {seeds} seeds no two-sided p can be below {2.0 ** (1 - seeds):.4g}."
+
+
+def _against(row: MethodRow, baseline: MethodRow) -> str:
+    gap = _nll(row) - _nll(baseline)
+    name = _called(baseline)
+    if abs(gap) < _LEVEL:
+        return f"level with {name}"
+    return f"{format_number(abs(gap))} {'below' if gap < 0 else 'above'} {name}"
+
+
+def _significance(baseline: MethodRow, others: Sequence[MethodRow]) -> str:
+    """Which methods differ from the baseline by more than chance, if any was tested."""
+    tested = {row.method: row.p_holm for row in others if row.p_holm is not None}
+    if not tested:
+        return "One seed allows no test."
+    found = [f"{method} (p = {format_p(p)})" for method, p in tested.items() if p <= _SIGNIFICANT]
+    if found:
+        return f"Significantly different from {_called(baseline)} at {_SIGNIFICANT:g} after Holm: {', '.join(found)}."
+    return (
+        f"No difference from {_called(baseline)} is significant: "
+        f"the smallest p after Holm is {format_p(min(tested.values()))}."
+    )
 
 
 def _rows(values: Mapping[str, Mapping[str, FloatArray]]) -> tuple[MethodRow, ...]:
@@ -147,11 +176,15 @@ def _rows(values: Mapping[str, Mapping[str, FloatArray]]) -> tuple[MethodRow, ..
     nll = {method: its_values["soft NLL"] for method, its_values in values.items()}
     baseline, *others = nll
     tests = {method: compare_paired(nll[method], nll[baseline]) for method in others}
-    adjusted = holm([test.test.p_value for test in tests.values()]) if tests else np.zeros(0)
-    against = {
-        method: (test.mean, test.wins, test.test.p_value, float(p))
-        for (method, test), p in zip(tests.items(), adjusted, strict=True)
+    against: dict[str, tuple[float, int, *tuple[float, ...]]] = {
+        method: (test.mean, test.wins) for method, test in tests.items()
     }
+    if tests and len(nll[baseline]) > 1:  # one seed allows no test
+        adjusted = holm([test.test.p_value for test in tests.values()])
+        against = {
+            method: (test.mean, test.wins, test.test.p_value, float(p))
+            for (method, test), p in zip(tests.items(), adjusted, strict=True)
+        }
     return tuple(
         MethodRow(
             method,
@@ -182,6 +215,14 @@ def _reliability(votes: Votes, method: str, runs: Sequence[Outcome]) -> Curve:
 def _band(name: str, x: FloatArray | IntArray, lines: Sequence[FloatArray]) -> Curve:
     stack = np.stack(lines)
     return Curve(name, x.astype(np.float64), stack.mean(axis=0), stack.min(axis=0), stack.max(axis=0))
+
+
+def _called(row: MethodRow) -> str:
+    return _IN_WORDS.get(row.method, row.method)
+
+
+def _shown_nll(row: MethodRow) -> str:
+    return format_number(_nll(row))
 
 
 def _nll(row: MethodRow) -> float:

@@ -40,7 +40,12 @@ def check_prediction_path(path: str | os.PathLike[str]) -> str:
 
 
 def write_predictions(
-    path: str | os.PathLike[str], item_ids: npt.NDArray[np.str_], classes: Sequence[str], probs: FloatArray
+    path: str | os.PathLike[str],
+    item_ids: npt.NDArray[np.str_],
+    classes: Sequence[str],
+    probs: FloatArray,
+    *,
+    suffix: str | None = None,
 ) -> None:
     """Write a row an item: its id, and a column for each class; .npy holds the probabilities alone.
 
@@ -49,8 +54,9 @@ def write_predictions(
         item_ids: (N,) text.
         classes: K names.
         probs: (N, K).
+        suffix: which of them, where the path does not tell.
     """
-    suffix = check_prediction_path(path)
+    suffix = suffix or check_prediction_path(path)
     with whole_file(path) as partial:
         if suffix == ".npy":
             with partial.open("wb") as file:

@@ -6,7 +6,9 @@ from votewise.report.content import Curve as Curve
 from votewise.report.content import Example as Example
 from votewise.report.content import MethodRow as MethodRow
 from votewise.report.content import Spread as Spread
-from votewise.report.html import format_number as format_number
-from votewise.report.html import format_p as format_p
 from votewise.report.html import render as render
 from votewise.report.html import write_report as write_report
+from votewise.report.numbers import counted as counted
+from votewise.report.numbers import format_difference as format_difference
+from votewise.report.numbers import format_number as format_number
+from votewise.report.numbers import format_p as format_p

@@ -26,7 +26,7 @@ class MethodRow:
         per_seed: soft NLL of each seed, in seed order.
         difference: mean soft NLL less the baseline's; None for the baseline.
         wins: seeds on which it is below the baseline; None for the baseline.
-        p_value: exact two-sided paired Wilcoxon; None for the baseline.
+        p_value: exact two-sided paired Wilcoxon; None for the baseline, and where one seed allows no test.
         p_holm: the same, adjusted by Holm over the methods of the table.
     """
 
@@ -99,6 +99,7 @@ class Content:
         examples_title: which items are shown, and under which condition.
         examples: items.
         version: of votewise.
+        notes: sentences on how the data came together, of which a terminal was told before.
     """
 
     title: str
@@ -109,3 +110,4 @@ class Content:
     examples_title: str
     examples: tuple[Example, ...]
     version: str
+    notes: tuple[str, ...] = ()

@@ -11,6 +11,15 @@ from votewise.report.content import Curve
 # Told apart by the colour-blind, and by lightness when printed (Okabe and Ito 2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#8B8B8B", "#CC79A7", "#E69F00", "#56B4E9")
 
+# Of classes: Paul Tol's muted colours, which the colour-blind tell apart; none is near the page's own. The first five
+# run from warm to cool, which suits ordered classes.
+CLASS_COLOURS = (
+    "#882255", "#CC6677", "#DDCC77", "#88CCEE", "#332288", "#44AA99", "#117733", "#999933", "#AA4499", "#661100",
+)  # fmt: skip
+
+# Names that fit above a panel in one row, in characters.
+_ONE_ROW = 48
+
 
 def draw_curves(
     curves: Sequence[Curve], *, x_label: str, y_label: str, diagonal: bool = False, y_top: float | None = None
@@ -40,21 +49,21 @@ def draw_curves(
             axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, linestyle=":")
         for curve, colour in zip(curves, COLOURS, strict=False):
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
-            beyond = y_top is not None and bool((curve.y > y_top).any())
-            axes.plot(
-                curve.x,
-                curve.y,
-                color=colour,
-                linewidth=1.8,
-                label=curve.name + (" (leaves the panel)" if beyond else ""),
-            )
+            axes.plot(curve.x, curve.y, color=colour, linewidth=1.8, label=_label(curve, y_top))
         axes.set(xlabel=x_label, ylabel=y_label)
         if y_top is not None:
             axes.set_ylim(top=y_top)
         if all((curve.x % 1 == 0).all() for curve in curves):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=9)
+        names = [_label(curve, y_top) for curve in curves]
+        columns = len(names) if sum(map(len, names)) <= _ONE_ROW else 2
+        figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=9, columnspacing=1.2)
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
     return out.getvalue()[out.getvalue().index("<svg") :]
+
+
+def _label(curve: Curve, y_top: float | None) -> str:
+    beyond = y_top is not None and bool((curve.y > y_top).any())
+    return curve.name + (" (leaves the panel)" if beyond else "")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 
 from votewise._errors import MissingExtraError
 from votewise._files import whole_file
 from votewise.report.content import Comparison, Content
-from votewise.report.figures import COLOURS, draw_curves
+from votewise.report.figures import CLASS_COLOURS, draw_curves
+from votewise.report.numbers import format_difference, format_number, format_p
 
 
 def write_report(content: Content, path: str | os.PathLike[str]) -> None:
@@ -32,20 +32,16 @@ def render(content: Content) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = format_number
+    environment.filters["number"] = lambda value: _typeset(format_number(value))
+    environment.filters["difference"] = lambda value: _typeset(format_difference(value))
     environment.filters["p"] = format_p
     figures = [_figures(comparison) for comparison in content.comparisons]
-    return environment.get_template("report.html").render(content=content, figures=figures, colours=COLOURS)
+    return environment.get_template("report.html").render(content=content, figures=figures, shades=CLASS_COLOURS)
 
 
-def format_number(value: float | None, digits: int = 3) -> str:
-    """A number for people; a dash where there is none."""
-    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
-
-
-def format_p(value: float | None) -> str:
-    """A p-value for people."""
-    return "–" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+def _typeset(text: str) -> str:
+    """A number with the minus of print, as in the figures."""
+    return text.replace("-", "−")
 
 
 def _figures(comparison: Comparison) -> dict[str, str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from votewise._errors import InputError
+from votewise._errors import InputError, VotewiseError
 from votewise.cli import options
-from votewise.cli.comparisons import comparison_json, print_content
-from votewise.cli.inputs import InputOptions, TrainingOptions, load_material, takes
+from votewise.cli.comparisons import comparison_json, print_content, report_file
+from votewise.cli.inputs import METHOD_NAMES, InputOptions, TrainingOptions, load_material, takes
 from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 from votewise.cli.run_display import follow_runs
 
@@ -29,7 +30,7 @@ def compare(
     votes_file: Path,
     output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
     methods: Annotated[
-        str, typer.Option(help="Deliveries, separated by commas, the baseline first.")
+        str, typer.Option(help=f"Deliveries, separated by commas, the baseline first, of: {METHOD_NAMES}")
     ] = "soft,multipass,sls,majority",
     seeds: Annotated[int, typer.Option(min=1, help="Seeds a method.")] = 5,
     held_out: Annotated[float, typer.Option(help="Share of the items that are scored.")] = 0.2,
@@ -49,35 +50,33 @@ def compare(
 ) -> None:
     """Compare deliveries on your own data."""
     options.require_torch("training")
-    from votewise._files import whole_file
     from votewise.experiments.compare import ComparisonPlan, comparison_runs, failures, summarise_comparison
     from votewise.records import RecordStore
-    from votewise.report import render
 
     training.check(inputs.kind())
     if runs is not None and runs.exists() and not runs.is_dir():
         raise InputError(
             "--runs must be a folder", f"{str(runs)!r} is a file", "Name a folder; it is created if need be"
         )
-    names = tuple(name.strip() for name in methods.split(","))
-    with whole_file(output) as partial:  # opened first: a path that cannot be written should fail before the work
-        silent = quiet or as_json
+    names = tuple(name for part in methods.split(",") if (name := part.strip()))
+    silent = quiet or as_json
+    with report_file(output) as report:
         material, source = load_material(load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent)
         plan = ComparisonPlan(names, seeds, training.model_name(material), training.recipe(material), held_out, at)
         configs = comparison_runs(plan, material)
         store = None if runs is None else RecordStore(runs)
-        records, trained = _train(configs, material, store, training.device, jobs, retry_failed, silent)
-        content = summarise_comparison(plan, material, records, caption=source.caption)
-        partial.write_text(render(content), encoding="utf-8")
-    failed = failures(records)
+        trained = _train(configs, material, store, training.device, jobs, retry_failed, silent)
+        content = summarise_comparison(plan, material, trained.records, caption=source.caption)
+        report.write(content)
+    failed = failures(plan, trained.records)
     if as_json:
         options.print_json(
             {
-                "report": str(output),
+                "report": report.written,
                 "items": material.votes.n_items,
                 "classes": material.votes.classes,
-                "runs": len(records),
-                "trained": trained,
+                "runs": len(configs),
+                "trained": trained.now,
                 "failed": failed,
                 "notes": material.notes,
                 "comparisons": [comparison_json(one) for one in content.comparisons],
@@ -85,9 +84,30 @@ def compare(
         )
     else:
         print_content(content)
-        options.note(f"the report is in {output}; open it in a browser.", quiet)
+    report.tell(silent)
+    trained.tell()
     if failed:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """What came of the runs.
+
+    Attributes:
+        records: of all runs, in their order.
+        now: how many had to be trained.
+        refused: why the system did not keep some of them.
+    """
+
+    records: list[RunRecord]
+    now: int
+    refused: OSError | None = None
+
+    def tell(self) -> None:
+        """That a run was not kept is an error, told once the results are shown."""
+        if self.refused is not None:
+            raise VotewiseError(f"some runs were not kept: {self.refused}. Check space and permissions of --runs.")
 
 
 def _train(
@@ -98,15 +118,48 @@ def _train(
     jobs: int | None,
     retry_failed: bool,
     silent: bool,
-) -> tuple[list[RunRecord], int]:
-    """The records of all runs, and how many of them had to be trained."""
+) -> _Trained:
     from votewise.experiments.execute import execute, missing_runs
 
     todo = missing_runs(configs, store, retry_failed=retry_failed)
-    if store is not None and len(todo) < len(configs):
-        options.note(f"{len(configs) - len(todo)} of {len(configs)} runs are in {store.folder} already.", silent)
+    if store is not None:
+        _tell_known(set(configs) - set(todo), len(configs), store, silent)
+    done: dict[str, RunRecord] = {}
     with follow_runs(todo, material, silent) as listener:
-        records = execute(
-            configs, material, store, device=device, jobs=jobs, retry_failed=retry_failed, listener=listener
-        )
-    return records, len(todo)
+
+        def on_done(record: RunRecord) -> None:
+            done[record.run_id] = record
+            listener.on_done(record)
+
+        try:
+            records = execute(
+                configs,
+                material,
+                store,
+                device=device,
+                jobs=jobs,
+                retry_failed=retry_failed,
+                listener=replace(listener, on_done=on_done),
+            )
+        except OSError as error:
+            if store is None or len(done) < len(todo):
+                raise
+            return _Trained(_of_either(configs, done, store), len(todo), error)
+    return _Trained(records, len(todo))
+
+
+def _tell_known(known: set[RunConfig], of: int, store: RecordStore, silent: bool) -> None:
+    from votewise.records import run_id
+
+    if known:
+        options.note(f"{len(known)} of {of} runs are in {store.folder} already.", silent)
+    failed = [config for config in known if store.read_summary(run_id(config.to_dict())).status == "failed"]
+    if failed:
+        options.note(f"{len(failed)} of them failed; --retry-failed does them again.", silent)
+
+
+def _of_either(configs: list[RunConfig], done: dict[str, RunRecord], store: RecordStore) -> list[RunRecord]:
+    from votewise.records import run_id
+
+    ids = [run_id(config.to_dict()) for config in configs]
+    return [done[name] if name in done else store.read(name) for name in ids]

@@ -10,7 +10,7 @@ import typer
 from votewise._checks import check_choice
 from votewise._errors import InputError
 from votewise.cli import options
-from votewise.cli.inputs import InputOptions, takes
+from votewise.cli.inputs import InputOptions, takes, tell_item_column
 from votewise.cli.options import Json, Quiet
 
 
@@ -33,7 +33,8 @@ def predict(
     from votewise.experiments.inputs import Reading
     from votewise.experiments.run import choose_device
     from votewise.experiments.single import predict as predict_inputs
-    from votewise.predictions import check_prediction_path, item_column, must_name_item, write_predictions
+    from votewise.predictions import check_prediction_path, write_predictions
+    from votewise.report import counted
     from votewise.training.checkpoint import load_model
 
     kind = inputs.kind()
@@ -52,16 +53,12 @@ def predict(
         options.note(told, silent)
     probs = predict_inputs(network.to(choose_device(device)), config, values)
     write_predictions(output, item_ids, config.classes, probs)
-    if must_name_item(config.classes) and output.suffix.lower() != ".npy":
-        column = item_column(config.classes)
-        options.note(
-            "a class is called like an item column. To score these predictions, call the column of items "
-            f"{column!r} in the votes too, and say --item {column}.",
-            silent,
-        )
+    if output.suffix.lower() != ".npy":
+        tell_item_column(config.classes, silent)
     if as_json:
         options.print_json(
             {"output": str(output), "items": len(probs), "classes": config.classes, "model": str(model), "notes": notes}
         )
     else:
-        typer.echo(f"{output}: {len(probs):,} items x {len(config.classes)} classes ({', '.join(config.classes)})")
+        size = f"{counted(len(probs), 'item')} x {counted(len(config.classes), 'class', 'classes')}"
+        typer.echo(f"{output}: {size} ({', '.join(config.classes)})")
