@@ -9,13 +9,15 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from votewise.datasets import load_vader
 from votewise.experiments.demo import DemoRun, train_demo_run
-from votewise.report import Comparison, Content, Curve, Example, MethodRow, Spread, render
+from votewise.report import Comparison, Content, Curve, Example, MethodRow, Spread, format_difference, render
+from votewise.report.figures import CLASS_COLOURS, draw_curves
 from votewise.votes import unanimous
 
 
@@ -105,6 +107,48 @@ def test_what_users_typed_is_escaped() -> None:
     assert "script" not in Page(page).tags
 
 
+def content_of(row: MethodRow, *names: str) -> Content:
+    """A report of one row, and of a curve for each name."""
+    x = np.array([0.0, 1.0])
+    curves = tuple(Curve(name, x, x + 0.5, x + 0.4, x + 0.6) for name in names)
+    return Content("A title", ("s",), ("d",), ("a", "b"), (Comparison("c", (row,), curves, curves),), "e", (Example("i", (0.5, 0.5), {"soft": (1.0, 0.0)}),), "0", ("a note",))  # fmt: skip
+
+
+def test_minus_signs_are_all_of_one_kind() -> None:
+    metrics = {"soft NLL": Spread(1.0, 0.1, 3), "entropy correlation": Spread(-0.2, 0.1, 3)}
+    page = render(content_of(MethodRow("sls", metrics, (1.0,) * 3, -0.25, 3, 0.25, 0.25), "sls"))
+    text = " ".join(Page(page[page.index("<body>") : page.index("<svg")] + page[page.rindex("</svg>") :]).words)
+    assert "−0.200" in text
+    assert "−0.250" in text
+    assert "a note" in text
+    assert not re.search(r"-\d", text)
+
+
+def test_a_difference_that_vanishes_has_no_sign() -> None:
+    assert [format_difference(value) for value in (-0.0004, 0.0, 0.25, -0.25, None, math.nan)] == [
+        "0.000",
+        "0.000",
+        "+0.250",
+        "-0.250",
+        "–",
+        "–",
+    ]
+
+
+@pytest.mark.parametrize("names", [("soft", "sls"), ("deterministic-control", "shuffled-sls", "label-smoothing")])
+def test_the_legend_lies_outside_the_panel(names: tuple[str, ...]) -> None:
+    x = np.array([0.0, 1.0])
+    svg = ElementTree.fromstring(draw_curves([Curve(name, x, x, x, x) for name in names], x_label="x", y_label="y"))
+    assert svg.find(".//*[@id='legend_1']") is not None
+    assert svg.find(".//*[@id='axes_1']//*[@id='legend_1']") is None
+
+
+def test_no_class_looks_like_the_unfilled_rest_of_a_bar() -> None:
+    channels = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in CLASS_COLOURS])
+    assert len(np.unique(channels, axis=0)) == len(CLASS_COLOURS) == 10
+    assert (np.ptp(channels, axis=1) > 50).all()  # no grey
+
+
 def test_an_unwritable_report_fails_before_the_work(tmp_path: Path) -> None:
     out = subprocess.run(
         [sys.executable, "-m", "votewise", "demo", "-o", str(tmp_path / "no" / "r.html")],
@@ -123,9 +167,7 @@ def test_an_unwritable_report_fails_before_the_work(tmp_path: Path) -> None:
     not Path("/usr/bin/chromium").exists(), reason="Chromium is not installed; the page is parsed by the test above"
 )
 def test_the_page_shows_in_a_browser(tmp_path: Path) -> None:
-    curve = Curve("soft", np.array([0.0, 1.0]), np.array([0.5, 0.6]), np.array([0.4, 0.5]), np.array([0.6, 0.7]))
-    row = MethodRow("soft", {"soft NLL": Spread(1.0, 0.1, 3)}, (1.0, 1.1, 0.9))
-    content = Content("A title", ("s",), ("d",), ("a", "b"), (Comparison("c", (row,), (curve,), (curve,)),), "e", (Example("i", (0.5, 0.5), {"soft": (1.0, 0.0)}),), "0")  # fmt: skip
+    content = content_of(MethodRow("soft", {"soft NLL": Spread(1.0, 0.1, 3)}, (1.0, 1.1, 0.9)), "soft")
     (tmp_path / "page.html").write_text(render(content), encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
     out = subprocess.run(

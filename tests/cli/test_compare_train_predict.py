@@ -245,6 +245,15 @@ def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: 
     )
 
 
+def test_a_place_that_cannot_be_written_fails_before_anything_is_read(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (("compare", "-o", "no/r.html"), ("train", "-o", "no/m.safetensors")):
+        command, *output = arguments
+        message = complaint(capsys, command, "no-votes.csv", "--features", "features.csv", *output)
+        assert message == "the output folder must exist, but 'no' does not. Create it, or write elsewhere."
+
+
 QUICK = (
     "compare",
     "votes.csv",
