@@ -17,7 +17,7 @@ import pytest
 from votewise.datasets import load_vader
 from votewise.experiments.demo import DemoRun, train_demo_run
 from votewise.report import Comparison, Content, Curve, Example, MethodRow, Spread, format_difference, render
-from votewise.report.figures import CLASS_COLOURS, draw_curves
+from votewise.report.figures import CLASS_COLOURS, class_colours, draw_curves
 from votewise.votes import unanimous
 
 
@@ -147,6 +147,15 @@ def test_no_class_looks_like_the_unfilled_rest_of_a_bar() -> None:
     channels = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in CLASS_COLOURS])
     assert len(np.unique(channels, axis=0)) == len(CLASS_COLOURS) == 10
     assert (np.ptp(channels, axis=1) > 50).all()  # no grey
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 10, 23])
+def test_every_class_has_a_colour_and_few_have_ones_far_apart(number: int) -> None:
+    colours = class_colours(number)
+    assert len(colours) == number
+    assert len(set(colours)) == min(number, 10)
+    if 1 < number <= 5:
+        assert (colours[0], colours[-1]) == (CLASS_COLOURS[0], CLASS_COLOURS[4])
 
 
 def test_an_unwritable_report_fails_before_the_work(tmp_path: Path) -> None:

@@ -147,8 +147,8 @@ def failures(plan: ComparisonPlan, records: Sequence[RunRecord]) -> tuple[str, .
 
 def _fault(record: RunRecord, at: str) -> str:
     """Why a run cannot be compared; "" if it can."""
-    if record.status == "failed":
-        return record.failure or "nobody knows why."
+    if record.failure is not None:
+        return record.failure
     if not math.isfinite(record.numbers[f"soft_nll_{at}"]):
         return "its soft NLL is infinite, since its predictions rule out classes that people chose."
     return ""

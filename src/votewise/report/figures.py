@@ -13,6 +13,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#8B8B8B", "#CC79A7", "#E69F00", "#5
 
 # Of classes: Paul Tol's muted colours, which the colour-blind tell apart; none is near the page's own. The first five
 # run from warm to cool, which suits ordered classes.
+_ORDERED = 5
 CLASS_COLOURS = (
     "#882255", "#CC6677", "#DDCC77", "#88CCEE", "#332288", "#44AA99", "#117733", "#999933", "#AA4499", "#661100",
 )  # fmt: skip
@@ -62,6 +63,13 @@ def draw_curves(
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
     return out.getvalue()[out.getvalue().index("<svg") :]
+
+
+def class_colours(number: int) -> list[str]:
+    """A colour for each of a number of classes; few classes lie far apart between warm and cool."""
+    if 1 < number < _ORDERED:
+        return [CLASS_COLOURS[round(place * (_ORDERED - 1) / (number - 1))] for place in range(number)]
+    return [CLASS_COLOURS[place % len(CLASS_COLOURS)] for place in range(number)]
 
 
 def _label(curve: Curve, y_top: float | None) -> str:

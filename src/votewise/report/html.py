@@ -8,7 +8,7 @@ from pathlib import Path
 from votewise._errors import MissingExtraError
 from votewise._files import whole_file
 from votewise.report.content import Comparison, Content
-from votewise.report.figures import CLASS_COLOURS, draw_curves
+from votewise.report.figures import class_colours, draw_curves
 from votewise.report.numbers import format_difference, format_number, format_p
 
 
@@ -36,7 +36,8 @@ def render(content: Content) -> str:
     environment.filters["difference"] = lambda value: _typeset(format_difference(value))
     environment.filters["p"] = format_p
     figures = [_figures(comparison) for comparison in content.comparisons]
-    return environment.get_template("report.html").render(content=content, figures=figures, shades=CLASS_COLOURS)
+    shades = class_colours(len(content.classes))
+    return environment.get_template("report.html").render(content=content, figures=figures, shades=shades)
 
 
 def _typeset(text: str) -> str:
