@@ -175,6 +175,8 @@ def test_without_data(tmp_path: Path, capsys: Screen) -> None:
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith(f"votewise: the data set cifar10h must lie in {str(tmp_path)!r}, but it lacks cifar10h")
-    assert shown.err.endswith(f"them in {str(tmp_path)!r}; if they lie elsewhere, set VOTEWISE_DATA to that folder.\n")
+    assert shown.err.endswith(
+        f"them in {str(tmp_path)!r}; if they lie elsewhere, name that folder (--data on the command line) or set VOTEWISE_DATA to it.\n"
+    )
     assert shown.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

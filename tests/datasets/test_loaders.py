@@ -118,7 +118,7 @@ def test_missing_files_are_named_with_what_to_do(tmp_path: Path) -> None:
         f"the data set cifar10h must lie in {str(tmp_path)!r}, but it lacks cifar10h-counts.npy and "
         "cifar-10-python.tar.gz (or cifar-10-batches-py/test_batch). Run 'votewise datasets fetch cifar10h', or get "
         f"cifar10h-counts.npy and cifar-10-python.tar.gz by hand from {counts} and {archive} and place them in "
-        f"{str(tmp_path)!r}; if they lie elsewhere, set VOTEWISE_DATA to that folder."
+        f"{str(tmp_path)!r}; if they lie elsewhere, name that folder (--data on the command line) or set VOTEWISE_DATA to it."
     )
     np.save(tmp_path / "cifar10h-counts.npy", COUNTS)
     assert "it lacks cifar-10-python.tar.gz (or" in complaint(lambda: load_cifar10h(tmp_path))

@@ -218,8 +218,8 @@ def locate(name: str, folder: Path | None = None) -> list[Path]:
         raise InputError(
             f"the data set {name} must lie in {str(place)!r}",
             f"it lacks {' and '.join(_either(part) for part in missing)}",
-            f"Run 'votewise datasets fetch {name}', or {by_hand(name, missing, place)}; if they lie elsewhere, set "
-            "VOTEWISE_DATA to that folder",
+            f"Run 'votewise datasets fetch {name}', or {by_hand(name, missing, place)}; if they lie elsewhere, name "
+            "that folder (--data on the command line) or set VOTEWISE_DATA to it",
         )
     return [paths[0] for paths in there]
 
