@@ -44,13 +44,13 @@ def test_tiny_from_data_to_numbers(
     tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1", "--jobs", "2")
     assert main([*tiny, "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert (plan["runs"], plan["done"], plan["device"], len(plan["todo"])) == (3, 0, "cpu", 3)
+    assert (plan["runs"], plan["done"], plan["device"], len(plan["todo"])) == (4, 0, "cpu", 4)
     assert 0 < plan["expected_seconds"] < 600
     assert not (tmp_path / "runs").exists()
 
     assert main([*tiny, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["runs"], result["failed"], len(result["lines"])) == (3, 0, 12)
+    assert (result["runs"], result["failed"], len(result["lines"])) == (4, 0, 16)
     store = RecordStore(tmp_path / "runs")
     stored = {record.config["method"]: record for record in store.records()}
     assert {method: record.config for method, record in stored.items()} == {config["method"]: config for config in plan["todo"]}  # fmt: skip
@@ -73,7 +73,7 @@ def test_tiny_from_data_to_numbers(
     assert re.search(r"soft +soft_nll +1 +\d\.\d{4} +\d\.\d{4}\n", shown.out)
     assert "published" not in shown.out
     assert main([*tiny, "--dry-run"]) == 0
-    assert capsys.readouterr().out == "All 3 runs are there already.\n"
+    assert capsys.readouterr().out == "All 4 runs are there already.\n"
 
 
 def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
     tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1")
     assert main(tiny) == 1
     shown = capsys.readouterr()
-    assert shown.out.endswith("3 of 3 runs failed; votewise runs says why.\n")
+    assert shown.out.endswith("4 of 4 runs failed; votewise runs says why.\n")
     assert shown.err.splitlines()[0] == (
         "votewise: soft, seed 0, failed: the training loss became NaN or infinite in epoch 1. Lower the learning rate, or "
         "check the inputs."
@@ -134,9 +134,9 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
         "votewise.experiments.execute._on_cores", lambda *_: pytest.fail("failed runs are done again only if asked")
     )
     assert main([*tiny, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out) == {"runs": 3, "failed": 3, "lines": []}
+    assert json.loads(capsys.readouterr().out) == {"runs": 4, "failed": 4, "lines": []}
     assert main([*tiny, "--dry-run", "--retry-failed", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["todo"]) == 3
+    assert len(json.loads(capsys.readouterr().out)["todo"]) == 4
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def material() -> Material:
 
 
 @pytest.mark.parametrize(
-    ("name", "runs"), [("main", 50), ("family", 20), ("sweep", 80), ("resampling", 20), ("all", 160), ("tiny", 6)]
+    ("name", "runs"), [("main", 50), ("family", 20), ("sweep", 80), ("resampling", 20), ("all", 160), ("tiny", 8)]
 )
 def test_each_suite_has_as_many_runs_as_the_paper(material: Material, name: str, runs: int) -> None:
     configs = suite_runs(name, material)
@@ -94,11 +94,11 @@ def test_seeds_asked_for(material: Material) -> None:
 
 def test_the_tiny_suite(material: Material) -> None:
     small = tiny_material(material)
-    assert small.votes.n_items == 1000
+    assert small.votes.n_items == 2000
     assert small.checksum != material.checksum
     runs = suite_runs("tiny", small)
-    assert cells(runs) == {(method, None, 1): 2 for method in ("soft", "sls", "majority")}
-    assert {(config.model, config.recipe.epochs, config.data) for config in runs} == {("small-cnn", 5, small.checksum)}
+    assert cells(runs) == {(method, None, 1): 2 for method in ("soft", "sls", "multipass", "majority")}
+    assert {(config.model, config.recipe.epochs, config.data) for config in runs} == {("small-cnn", 12, small.checksum)}
 
 
 def test_unknown_suites(material: Material) -> None:

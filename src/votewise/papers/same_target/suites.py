@@ -55,8 +55,10 @@ SUITES: dict[str, Suite] = {
     "resampling": Suite("SLS whose labels are kept for some epochs (Figure 4)", ("sls",), 5, holds=(1, 5, 10, 50)),
 }
 
-TINY = Suite("every step of the way on a corner of the data, in minutes on a CPU", ("soft", "sls", "majority"), 2)
-_TINY_ITEMS, _TINY_EPOCHS = 1000, 5
+TINY = Suite(
+    "every step of the way on a corner of the data, in minutes on a CPU", ("soft", "sls", "multipass", "majority"), 2
+)
+_TINY_ITEMS, _TINY_EPOCHS = 2000, 12
 
 
 def suite_names() -> tuple[str, ...]:
