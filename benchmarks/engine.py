@@ -11,30 +11,21 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from votewise import SLS, Votes
 from votewise.models import ResNet18
+from votewise.papers.same_target import paper_recipe
 from votewise.training import Job, TrainConfig, soft_cross_entropy, train_jobs
 
 FLOP_PER_IMAGE = 3.33e9  # forward and backward of a training image
 PEAK = 790e12  # bf16 products an H200 was measured to reach, per second
 TRAIN, HELD_OUT = 8000, 2000
 
-RECIPE = TrainConfig(
-    epochs=1,
-    batch_size=128,
-    optimizer="sgd",
-    learning_rate=0.1,
-    weight_decay=5e-4,
-    crop=4,
-    flip=True,
-    mean=(0.4914, 0.4822, 0.4465),
-    std=(0.2470, 0.2435, 0.2616),
-    precision="bf16",
-)
+RECIPE = replace(paper_recipe(), precision="bf16")
 
 
 def main() -> None:
@@ -109,7 +100,7 @@ def random_jobs(number: int) -> tuple[torch.Tensor, list[Job]]:
 
 def with_epochs(epochs: int) -> TrainConfig:
     """The recipe, shortened."""
-    return TrainConfig.from_dict({**RECIPE.to_dict(), "epochs": epochs})
+    return replace(RECIPE, epochs=epochs)
 
 
 def print_profile(runs: int = 8, steps: int = 5) -> None:
