@@ -115,12 +115,9 @@ def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordSt
 
 
 def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool:
-    name = run_id(config.to_dict())
-    if not store.has(name):
-        return False
     try:
-        return store.read(name).status == "done" or not retry_failed
-    except InputError:
+        return store.read(run_id(config.to_dict())).status == "done" or not retry_failed
+    except InputError:  # it is not there, or damaged
         return False
 
 

@@ -13,6 +13,7 @@ from votewise._checks import IntArray, first_few
 from votewise._errors import InputError
 from votewise.experiments.inputs import Reading, Source, StrArray, Track, in_memory, offenders
 from votewise.votes import column_names, find_column, open_source
+from votewise.votes.numbers import to_float
 from votewise.votes.sources import engine_errors
 from votewise.votes.table import check_item_ids
 from votewise.votes.tally import as_text
@@ -115,7 +116,7 @@ def _unknown_item_column(frame: pl.DataFrame, only: str | None) -> str | None:
     name = next((name for name in frame.columns if name != only), None)
     if name is None or frame[name].n_unique() < frame.height:
         return None
-    numbers = _as_numbers(frame[name])
+    numbers = to_float(frame[name])
     if numbers.null_count() == frame.height:
         return name
     if only is None and frame.width > 1 and frame.height >= _ROWS_THAT_TELL and (numbers % 1 == 0).all():
@@ -127,19 +128,8 @@ def _unknown_item_column(frame: pl.DataFrame, only: str | None) -> str | None:
     return None
 
 
-def _as_numbers(column: pl.Series) -> pl.Series:
-    """A column as float64, null where a cell is no number."""
-    import polars as pl
-
-    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        return column.cast(pl.Float64)
-    if column.dtype != pl.String:
-        return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
-    return column.str.strip_chars().cast(pl.Float64, strict=False)
-
-
 def _numbers(column: pl.Series, ids: StrArray | None) -> npt.NDArray[np.float32]:
-    numbers = _as_numbers(column)
+    numbers = to_float(column)
     with np.errstate(over="ignore"):
         values = numbers.to_numpy().astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values))  # Polars' nulls are NaN in NumPy

@@ -73,12 +73,12 @@ def number_table(table: pl.LazyFrame, *, item: str | None, what: str) -> NumberT
 
 def is_number_column(column: pl.Series) -> bool:
     """Whether a column holds numbers and nothing else."""
-    return _to_float(column).null_count() == 0
+    return to_float(column).null_count() == 0
 
 
 def is_mostly_numbers(column: pl.Series) -> bool:
     """Whether a column is meant as numbers: at least half of its cells are."""
-    return 2 * _to_float(column).null_count() <= len(column)
+    return 2 * to_float(column).null_count() <= len(column)
 
 
 def _blank_rows(frame: pl.DataFrame) -> pl.Series:
@@ -89,7 +89,7 @@ def _blank_rows(frame: pl.DataFrame) -> pl.Series:
 
 
 def _numbers(column: pl.Series, what: str) -> FloatArray:
-    numbers = _to_float(column)
+    numbers = to_float(column)
     if numbers.null_count():
         rows = numbers.is_null().arg_true()
         raise InputError(
@@ -103,7 +103,7 @@ def _numbers(column: pl.Series, what: str) -> FloatArray:
     return numbers.to_numpy()
 
 
-def _to_float(column: pl.Series) -> pl.Series:
+def to_float(column: pl.Series) -> pl.Series:
     """A column as float64, null where a cell is no number."""
     import polars as pl
 
