@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -28,13 +29,14 @@ DISTANCES: dict[str, Callable[..., float]] = {
     name: getattr(metrics, name) for name in ("soft_nll", "kl", "soft_brier", "jsd", "manhattan", "soft_accuracy")
 }
 OF_LABELS = {name: getattr(metrics, name) for name in ("accuracy", "ece", "smooth_ece")}
-OTHERS = {"entropy_correlation", "ece_floor", "brier_parts", "reliability_curve", "spearman", "entropy_per_item"}
+OTHERS = {"entropy_correlation", "ece_floor", "reliability_curve", "spearman", "entropy_per_item"}
+DECOMPOSITIONS = {"brier_parts", "correctness_brier_parts"}
 
 
 def test_every_metric_is_classified() -> None:
     public = {name for name, value in vars(metrics).items() if inspect.isfunction(value)}
     per_item = {f"{name}_per_item" for name in (*DISTANCES, "accuracy")}
-    assert public == {*DISTANCES, *OF_LABELS, *OTHERS, *per_item}
+    assert public == {*DISTANCES, *OF_LABELS, *OTHERS, *DECOMPOSITIONS, *per_item}
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -214,6 +216,45 @@ def test_the_reliability_curve_follows_the_truth() -> None:
     assert math.isclose(curve.density.mean(), 1, rel_tol=0.02)
 
 
+def test_reliability_curves_of_all_seeds_lie_on_one_grid() -> None:
+    curves = [metrics.reliability_curve(*simulate(seed, 2000 + seed, 1 + seed)) for seed in range(3)]
+    for curve in curves[1:]:
+        np.testing.assert_array_equal(curve.confidence, curves[0].confidence)
+    assert curves[0].accuracy.shape == curves[0].density.shape == (256,)
+    assert np.isnan(curves[0].accuracy[0])  # no top class of four has a confidence below a quarter
+
+
+@given(labelled(), st.integers(1, 25), st.randoms())
+def test_brier_parts_of_correctness_make_up_the_score(case: Pair, bins: int, random) -> None:  # type: ignore[no-untyped-def]
+    y, q = case
+    confidence, correct = q.max(axis=1), (q.argmax(axis=1) == y).astype(float)
+    parts = metrics.correctness_brier_parts(y, q, bins=bins)
+    assert math.isclose(parts.total, ((confidence - correct) ** 2).mean(), abs_tol=1e-12)
+    assert math.isclose(parts.uncertainty, correct.mean() * (1 - correct.mean()), abs_tol=1e-12)
+    assert min(parts.reliability, parts.resolution, parts.spread) >= 0
+    order = list(range(len(y)))
+    random.shuffle(order)
+    again = metrics.correctness_brier_parts(y[order], q[order], bins=bins)
+    assert math.isclose(again.reliability, parts.reliability, abs_tol=1e-12)
+    assert math.isclose(again.resolution, parts.resolution, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "bins"), [(300, 15), (7, 3), (301, 10), (5, 40)])
+def test_brier_parts_of_correctness_are_the_slow_ones(n: int, bins: int) -> None:
+    y, q = simulate(n, n, 2.0)  # no two confidences are equal
+    confidence, correct = q.max(axis=1).tolist(), (q.argmax(axis=1) == y).astype(float).tolist()
+    np.testing.assert_allclose(
+        astuple(metrics.correctness_brier_parts(y, q, bins=bins)),
+        scores.correctness_brier_parts(confidence, correct, bins),
+        atol=1e-12,
+    )
+
+
+def test_confidence_alike_within_bins_leaves_three_parts() -> None:
+    parts = metrics.correctness_brier_parts([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [1, 0]], bins=2)
+    assert astuple(parts) == (0, 0.0625, 0.1875, 0, 0)
+
+
 def test_fewer_items_than_bins() -> None:
     y, q = np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]])
     assert math.isclose(metrics.ece(y, q, bins=15), (0.1 + 0.8) / 2)
@@ -241,7 +282,7 @@ def test_wrong_pairs_are_named(name: str, case: str) -> None:
     assert str(error.value).startswith(message)
 
 
-@pytest.mark.parametrize("name", [*OF_LABELS, "reliability_curve"])
+@pytest.mark.parametrize("name", [*OF_LABELS, "reliability_curve", "correctness_brier_parts"])
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -263,3 +304,5 @@ def test_wrong_labels_are_named(name: str, labels: list[float], message: str) ->
 def test_bins_must_be_counted(q: np.ndarray) -> None:
     with pytest.raises(InputError, match="bins must be a whole number of at least 1, but 0 came"):
         metrics.ece(np.zeros(len(q), dtype=int), q, bins=0)
+    with pytest.raises(InputError, match="bins must be a whole number of at least 1, but 0 came"):
+        metrics.correctness_brier_parts(np.zeros(len(q), dtype=int), q, bins=0)

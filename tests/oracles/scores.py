@@ -46,6 +46,26 @@ def equal_mass_ece(confidence: Sequence[float], correct: Sequence[float], bins: 
     return total / n
 
 
+def correctness_brier_parts(confidence: Sequence[float], correct: Sequence[float], bins: int) -> tuple[float, ...]:
+    """Reliability, resolution, uncertainty, spread, covariance, bin by bin, for confidences of which no two are equal."""
+    n = len(confidence)
+    order = sorted(range(n), key=lambda i: confidence[i])
+    overall = math.fsum(correct) / n
+    reliability = resolution = spread = covariance = 0.0
+    start = 0
+    for b in range(min(bins, n)):
+        size = n // min(bins, n) + (1 if b < n % min(bins, n) else 0)
+        members = order[start : start + size]
+        start += size
+        said = math.fsum(confidence[i] for i in members) / size
+        came = math.fsum(correct[i] for i in members) / size
+        reliability += size / n * (said - came) ** 2
+        resolution += size / n * (came - overall) ** 2
+        spread += math.fsum((confidence[i] - said) ** 2 for i in members) / n
+        covariance += math.fsum((confidence[i] - said) * (correct[i] - came) for i in members) / n
+    return reliability, resolution, overall * (1 - overall), spread, covariance
+
+
 def smooth_ece(confidence: np.ndarray, correct: np.ndarray, points: int = 2_001) -> float:
     """The definition by brute force: images of the kernel mirrored at 0 and 1, trapezoid rule, fixed point by bisection."""
     grid = np.linspace(0, 1, points)

@@ -6,6 +6,7 @@ from votewise.metrics.calibration import BrierParts as BrierParts
 from votewise.metrics.calibration import Floor as Floor
 from votewise.metrics.calibration import ReliabilityCurve as ReliabilityCurve
 from votewise.metrics.calibration import brier_parts as brier_parts
+from votewise.metrics.calibration import correctness_brier_parts as correctness_brier_parts
 from votewise.metrics.calibration import ece as ece
 from votewise.metrics.calibration import ece_floor as ece_floor
 from votewise.metrics.calibration import reliability_curve as reliability_curve

@@ -38,10 +38,12 @@ class Floor:
 
 @dataclass(frozen=True)
 class BrierParts:
-    """Soft Brier = reliability - resolution + uncertainty + spread - 2 covariance, exactly.
+    """Brier score = reliability - resolution + uncertainty + spread - 2 covariance, exactly.
+
+    Below, p is what came and q what was stated: people's shares and the model's, or correctness and confidence.
 
     Attributes:
-        reliability: sum_g w_g |mean q - mean p|^2 over groups g: how far stated shares are from people's.
+        reliability: sum_g w_g |mean q - mean p|^2 over groups g: how far what was stated is from what came.
         resolution: sum_g w_g |mean p in g - mean p|^2: how far the groups tell items apart.
         uncertainty: E|p - mean p|^2: how different items are.
         spread: E|q - mean q in g|^2, zero where q is constant in each group.
@@ -56,7 +58,7 @@ class BrierParts:
 
     @property
     def total(self) -> float:
-        """The soft Brier score the parts make up."""
+        """The Brier score the parts make up."""
         return self.reliability - self.resolution + self.uncertainty + self.spread - 2 * self.covariance
 
 
@@ -154,7 +156,27 @@ def brier_parts(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 1
     confidence alone would put a sure cat beside a sure dog, and find no resolution in any model.)
     """
     p, q = check_pair(reference, probs)
-    group = alike_predictions(q, bins)
+    return _parts(p, q, alike_predictions(q, bins))
+
+
+def correctness_brier_parts(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> BrierParts:
+    """Decompose mean (confidence - correct)^2, the Brier score of the top class alone.
+
+    Groups are equal-mass bins of confidence. Items of equal confidence stay together, in the bin of their middle one,
+    so the order of items does not matter.
+
+    Example:
+        >>> parts = correctness_brier_parts([0, 0, 1, 1], [[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.4, 0.6]], bins=2)
+        >>> round(parts.reliability, 4), round(parts.resolution, 4), parts.uncertainty
+        (0.01, 0.0625, 0.1875)
+    """
+    check_whole_number("bins", bins, least=1)
+    confidence, correct = confidence_and_correctness(labels, probs)
+    return _parts(correct[:, None], confidence[:, None], _bins_of_equals(confidence, bins))
+
+
+def _parts(p: FloatArray, q: FloatArray, group: IntArray) -> BrierParts:
+    """The parts for p and q, (N, K) each, over groups numbered from 0 without gaps, (N,)."""
     weight, mean_p, mean_q = _group_means(p, q, group)
     overall = p.mean(axis=0)
     return BrierParts(
@@ -197,13 +219,18 @@ def alike_predictions(probs: FloatArray, bins: int) -> IntArray:
     groups = 0
     for label in np.unique(top):
         rows = np.flatnonzero(top == label)
-        edges = _bin_edges(len(rows), min(max(round(bins * len(rows) / len(probs)), 1), len(rows)))
-        _, value, size = np.unique(confidence[rows], return_inverse=True, return_counts=True)
-        middle = np.cumsum(size) - (size + 1) // 2
-        names, bin_of = np.unique(np.searchsorted(edges, middle[value], side="right"), return_inverse=True)
+        bin_of = _bins_of_equals(confidence[rows], max(round(bins * len(rows) / len(probs)), 1))
         group[rows] = groups + bin_of
-        groups += len(names)
+        groups += int(bin_of.max()) + 1
     return group
+
+
+def _bins_of_equals(confidence: FloatArray, bins: int) -> IntArray:
+    """Equal-mass bin of each item, (N,), without gaps; equal confidences are in the bin of their middle one."""
+    edges = _bin_edges(len(confidence), min(bins, len(confidence)))
+    _, value, size = np.unique(confidence, return_inverse=True, return_counts=True)
+    middle = np.cumsum(size) - (size + 1) // 2
+    return np.unique(np.searchsorted(edges, middle[value], side="right"), return_inverse=True)[1]
 
 
 def residual_grid(confidence: FloatArray, correct: FloatArray) -> FloatArray:
