@@ -1,0 +1,57 @@
+"""Tensors in and arrays out: where a model lies, and what is measured of it on the host."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from votewise._checks import check_kind
+from votewise._errors import InputError
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model's weights lie; the CPU if it has none."""
+    check_kind("model", model, nn.Module, "Pass the trained network itself")
+    first = next(chain(model.parameters(), model.buffers()), None)
+    return torch.device("cpu") if first is None else first.device
+
+
+def as_array(values: Any) -> Any:
+    """A tensor on any device as an array; anything else as it is."""
+    if not isinstance(values, Tensor):
+        return values
+    host = values.detach().cpu()
+    return (host.float() if host.dtype == torch.bfloat16 else host).numpy()
+
+
+def check_numbers(name: str, values: Any, axes: int, *, or_more: bool = False) -> Tensor:
+    """Return numbers as a float64 tensor, finite and not empty, where they lie; an array's are copied."""
+    try:
+        numbers = values.detach() if isinstance(values, Tensor) else torch.from_numpy(np.array(values, np.float64))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers", str(error), "Pass a tensor or an array") from None
+    if numbers.ndim < axes or (numbers.ndim > axes and not or_more) or 0 in numbers.shape:
+        raise InputError(
+            f"{name} must have {axes}{' or more' if or_more else ''} dimensions, the first of them items, none empty",
+            f"the shape is {tuple(numbers.shape)}",
+            "Reshape it",
+        )
+    if not numbers.isfinite().all():
+        raise InputError(f"{name} must be finite", "NaN or infinity came", "Check the model that gave them")
+    return numbers.double()
+
+
+def check_inputs(name: str, inputs: Any, least: int = 1) -> Tensor:
+    """Return `inputs`, a tensor of at least `least` items, out of any graph."""
+    check_kind(name, inputs, Tensor, "Pass torch.from_numpy(...) of an array")
+    if inputs.ndim == 0 or len(inputs) < least:
+        raise InputError(
+            f"{name} must have at least {least} rows, one for each item",
+            f"its shape is {tuple(inputs.shape)}",
+            "Pass more",
+        )
+    return inputs.detach()
