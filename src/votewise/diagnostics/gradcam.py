@@ -145,12 +145,18 @@ def _forward_from(layer: nn.Module, model: nn.Module, images: Tensor) -> tuple[T
 
 def _logits_of(classes: Tensor, logits: Tensor) -> Tensor:
     """Each row's logit of its class, (B, 1)."""
-    highest = int(classes.max())  # they are still on the host: nothing waits
-    if logits.ndim != 2 or len(logits) != len(classes) or highest >= logits.shape[1]:
+    if logits.ndim != 2 or len(logits) != len(classes):
         raise InputError(
-            f"the model must give logits of shape ({len(classes)}, K), K above the highest class, {highest}",
+            f"the model must give logits of shape ({len(classes)}, K), items x classes",
             f"{tuple(logits.shape)} came",
-            "Check the classes, or wrap the model",
+            "Wrap the model",
+        )
+    low, high = (int(bound) for bound in classes.aminmax())  # they are still on the host: nothing waits
+    if low < 0 or high >= logits.shape[1]:
+        raise InputError(
+            f"classes must lie between 0 and {logits.shape[1] - 1}, the model's last",
+            f"they run from {low} to {high}",
+            "Give the index of a class",
         )
     return logits.gather(1, classes[:, None].to(logits.device))
 
@@ -179,9 +185,9 @@ def _check_classes(classes: Any, n_items: int) -> IntArray:
         labels = np.asarray(as_array(classes))
     except ValueError:
         labels = np.zeros((0, 0))
-    if labels.shape != (n_items,) or labels.dtype.kind not in "iu" or labels.min() < 0:
+    if labels.shape != (n_items,) or labels.dtype.kind not in "iu":
         raise InputError(
-            f"classes must be {n_items:,} whole numbers from 0, one for each image",
+            f"classes must be {n_items:,} whole numbers, one for each image",
             f"an array of shape {labels.shape} and type {labels.dtype} came",
             "Pass class indices",
         )
