@@ -1,0 +1,146 @@
+"""What every measurement of a trained model needs: eval mode, exact arithmetic, data of the right shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from votewise._checks import check_kind, check_simplex, check_whole_number
+from votewise._errors import InputError
+
+
+class Data(NamedTuple):
+    """Inputs (N, ...) and target distributions (N, K), row by row."""
+
+    inputs: Tensor
+    targets: Tensor
+
+    def rows(self, chosen: npt.NDArray[np.int64]) -> Data:
+        """Some of the rows."""
+        where = torch.from_numpy(chosen)
+        return Data(self.inputs[where.to(self.inputs.device)], self.targets[where])
+
+    def batches(self, size: int, device: torch.device) -> Iterator[Data]:
+        """Parts of at most `size` rows, in order, on a device."""
+        for inputs, targets in zip(torch.split(self.inputs, size), torch.split(self.targets, size), strict=True):
+            yield Data(inputs.to(device), targets.to(device))
+
+
+def check_data(inputs: Tensor, targets: npt.ArrayLike | Tensor) -> Data:
+    """Return inputs and targets as tensors of equally many rows, the targets on the simplex, float64."""
+    check_kind("inputs", inputs, Tensor, "Pass torch.from_numpy(...) of an array")
+    probs = check_simplex("targets", targets.detach().cpu().numpy() if isinstance(targets, Tensor) else targets)
+    rows = len(inputs) if inputs.ndim else 0
+    if rows != len(probs):
+        raise InputError(
+            "inputs and targets must have one row for each item",
+            f"{rows:,} and {len(probs):,} rows came",
+            "Take the same items of both",
+        )
+    return Data(inputs.detach(), torch.tensor(probs))
+
+
+def check_batch_size(batch_size: int | None, rows: int) -> int:
+    """Rows of a batch: all of them, unless fewer are asked for."""
+    return rows if batch_size is None else min(check_whole_number("batch_size", batch_size, 1), rows)
+
+
+def check_trainable(model: nn.Module) -> list[nn.Parameter]:
+    """The parameters a derivative is taken with respect to, at least one."""
+    check_kind("model", model, nn.Module, "Pass the trained network itself")
+    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not trainable:
+        raise InputError(
+            "the model must have trainable parameters",
+            f"none of its {len(list(model.parameters()))} requires a gradient",
+            "Set requires_grad on those to measure",
+        )
+    return trainable
+
+
+def summed_loss(model: nn.Module, batch: Data) -> Tensor:
+    """Soft cross-entropy of a batch, summed over its rows."""
+    logits = model(batch.inputs)
+    if not isinstance(logits, Tensor) or logits.shape != batch.targets.shape:
+        came = f"of shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+        raise InputError(
+            f"the model must give logits of shape {tuple(batch.targets.shape)}, one column for each class",
+            f"it gave {came}",
+            "Check the classes of targets, or wrap the model",
+        )
+    return -(batch.targets.to(logits.dtype) * torch.log_softmax(logits, dim=1)).sum()
+
+
+def check_finite(name: str, number: float) -> None:
+    """Refuse a model whose derivatives are no numbers."""
+    if not math.isfinite(number):
+        raise InputError(
+            f"{name} must be finite",
+            "NaN or infinity came",
+            "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0",
+        )
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode, and each of its modules back into its own mode afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@contextmanager
+def affine_norms(model: nn.Module) -> Iterator[None]:
+    """Let batch norms with frozen statistics compute the affine map they are.
+
+    The values are the same; torch's own kernel for them has a second derivative many times slower than that of a
+    product and a sum.
+    """
+    norms = [m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None and not m.training]
+    before = [vars(norm).get("forward") for norm in norms]
+    for norm in norms:
+        vars(norm)["forward"] = partial(_affine, norm)
+    try:
+        yield
+    finally:
+        for norm, forward in zip(norms, before, strict=True):
+            del vars(norm)["forward"]
+            if forward is not None:
+                vars(norm)["forward"] = forward
+
+
+def _affine(norm: _BatchNorm, x: Tensor) -> Tensor:
+    """(x - mean) / sqrt(var + eps) * weight + bias over channels, which are the second axis."""
+    mean, var, weight, bias = (getattr(norm, name) for name in ("running_mean", "running_var", "weight", "bias"))
+    scale = torch.rsqrt(var + norm.eps) * (1 if weight is None else weight)
+    shift = (0 if bias is None else bias) - mean * scale
+    shape = (1, -1) + (1,) * (x.ndim - 2)
+    return x * scale.view(shape) + shift.view(shape)
+
+
+@contextmanager
+def arithmetic(device: torch.device, *, tf32: bool = False) -> Iterator[None]:
+    """Derivatives on, autocast off; on a GPU fp32 means fp32, always the same way, unless TF32 is asked for."""
+    before = torch.get_float32_matmul_precision()
+    with ExitStack() as stack:
+        stack.enter_context(torch.enable_grad())
+        stack.enter_context(torch.autocast(device.type, enabled=False))
+        stack.enter_context(
+            torch.backends.cudnn.flags(enabled=True, benchmark=tf32, deterministic=not tf32, allow_tf32=tf32)
+        )
+        stack.callback(torch.set_float32_matmul_precision, before)
+        torch.set_float32_matmul_precision("high" if tf32 else "highest")
+        yield

@@ -1,0 +1,281 @@
+"""Hessian-vector products against the Hessian written out, in float64."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from oracles.curvature import dense_hessian, softmax_regression_hessian
+from votewise import InputError
+from votewise.diagnostics import Hessian
+from votewise.diagnostics._measuring import affine_norms, evaluating
+
+
+class Doubled(nn.Module):
+    """A weight used twice, one not used, and one that is frozen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared, self.unused, self.frozen = nn.Linear(4, 4), nn.Linear(2, 2), nn.Linear(4, 3)
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.frozen(torch.tanh(self.shared(torch.tanh(self.shared(x)))))
+
+
+def conv_net(norm: nn.Module | None = None) -> nn.Module:
+    layers = [nn.Conv2d(2, 3, 2, bias=False), norm or nn.BatchNorm2d(3), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(3 * 4, 3))
+
+
+MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "conv and norm": (conv_net, (2, 3, 3)),
+    "norm without weights": (lambda: conv_net(nn.BatchNorm2d(3, affine=False)), (2, 3, 3)),
+    "norm without bias": (lambda: conv_net(_without_bias(nn.BatchNorm2d(3))), (2, 3, 3)),
+    "norm of the batch": (lambda: conv_net(nn.BatchNorm2d(3, track_running_stats=False)), (2, 3, 3)),
+    "norm of vectors": (lambda: nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.Tanh(), nn.Linear(5, 3)), (4,)),
+    "shared, unused, frozen": (Doubled, (4,)),
+    "one layer": (lambda: nn.Linear(4, 3), (4,)),
+}
+
+
+def _without_bias(norm: nn.BatchNorm2d) -> nn.BatchNorm2d:
+    norm.bias = None
+    return norm
+
+
+def case(name: str, items: int = 5, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, Tensor, Tensor]:
+    make, shape = MODELS[name]
+    torch.manual_seed(3)
+    model = make().to(dtype)
+    inputs = torch.randn(items, *shape, dtype=dtype)
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d) and module.affine:
+                nn.init.normal_(module.weight)
+        model.train()(torch.cat([inputs, inputs + 1]))  # statistics that are neither 0 nor 1
+    return model.eval(), inputs, torch.softmax(torch.randn(items, 3, dtype=dtype) * 2, dim=1)
+
+
+def written_out(hessian: Hessian) -> Tensor:
+    return torch.stack([hessian.product(row) for row in torch.eye(hessian.size, dtype=hessian.dtype)])
+
+
+BATCHES = [{}, {"batch_size": 2}, {"batch_size": 2, "keep_graph": False}]
+CASES = [(name, options) for name in MODELS for options in BATCHES if not options or name != "norm of the batch"]
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
+def test_products_are_those_of_the_hessian_written_out(name: str, options: dict[str, int]) -> None:
+    model, inputs, targets = case(name)
+    expected = dense_hessian(model, inputs, targets)
+    with Hessian(model, inputs, targets, **options) as hessian:
+        torch.testing.assert_close(written_out(hessian), expected, rtol=1e-10, atol=1e-12)
+        loss = nn.functional.cross_entropy(model(inputs), targets).item()
+        assert hessian.loss == pytest.approx(loss, rel=1e-12)
+        assert hessian.size == len(expected)
+
+
+def test_in_float32_the_products_are_those_of_float64_to_its_precision() -> None:
+    model, inputs, targets = case("conv and norm", dtype=torch.float32)
+    with Hessian(model, inputs, targets) as single:
+        found = written_out(single)
+    with Hessian(model.double(), inputs.double(), targets.double()) as double:
+        expected = written_out(double)
+    assert found.dtype == torch.float32
+    assert (found - expected).norm() < 1e-5 * expected.norm()
+
+
+def test_products_agree_with_differences_of_the_gradient_and_are_symmetric() -> None:
+    model, inputs, targets = case("norm of vectors")
+    rng = np.random.default_rng(0)
+
+    def gradient_at(offset: Tensor) -> Tensor:
+        flat = nn.utils.parameters_to_vector(model.parameters())
+        nn.utils.vector_to_parameters(flat + offset, model.parameters())
+        loss = nn.functional.cross_entropy(model(inputs), targets)
+        gradient = torch.cat([part.flatten() for part in torch.autograd.grad(loss, list(model.parameters()))])
+        nn.utils.vector_to_parameters(flat, model.parameters())
+        return gradient
+
+    size = sum(parameter.numel() for parameter in model.parameters())
+    u, v = torch.from_numpy(rng.standard_normal((2, size)))
+    difference = (gradient_at(1e-5 * v) - gradient_at(-1e-5 * v)) / 2e-5
+    with Hessian(model, inputs, targets) as hessian:
+        torch.testing.assert_close(hessian.product(v), difference, rtol=1e-6, atol=1e-8)
+        assert (u @ hessian.product(v)).item() == pytest.approx((v @ hessian.product(u)).item(), rel=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 4), st.integers(1, 5), st.integers(0, 99))
+def test_softmax_regression_has_its_closed_form_whatever_the_targets(n: int, k: int, d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = nn.Linear(d, k, bias=False).double()
+    features = torch.from_numpy(rng.standard_normal((n, d)))
+    probs = torch.softmax(model(features), dim=1).detach().numpy()
+    expected = softmax_regression_hessian(probs, features.numpy())
+    assert np.trace(expected) == pytest.approx(((1 - (probs**2).sum(1)) * (features.numpy() ** 2).sum(1)).mean())
+    for targets in (rng.dirichlet(np.ones(k), size=n), np.eye(k)[rng.integers(0, k, size=n)]):
+        with Hessian(model, features, targets) as hessian:
+            np.testing.assert_allclose(written_out(hessian).numpy(), expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_norms_as_affine_maps_give_the_same_logits(name: str) -> None:
+    model, inputs, _ = case(name)
+    plain = model(inputs)
+    with affine_norms(model):
+        torch.testing.assert_close(model(inputs), plain, rtol=1e-12, atol=1e-13)
+        swapped = [module for module in model.modules() if "forward" in vars(module)]
+    assert len(swapped) == (name.startswith("conv and norm") or "norm without" in name or name == "norm of vectors")
+    assert not any("forward" in vars(module) for module in model.modules())
+
+
+def test_norms_in_training_are_left_alone_and_forwards_of_users_come_back() -> None:
+    model, _, _ = case("conv and norm")
+    mine = model[1].forward
+    model[1].forward = mine
+    with affine_norms(model):
+        assert vars(model[1])["forward"] is not mine
+    assert vars(model[1])["forward"] is mine
+    del model[1].forward
+    with affine_norms(model.train()):
+        assert "forward" not in vars(model[1])
+
+
+def test_the_model_is_found_as_it_was_also_after_an_error() -> None:
+    model, inputs, targets = case("conv and norm")
+    model.train()
+    model[3].eval()
+    modes = [module.training for module in model.modules()]
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with torch.no_grad(), Hessian(model, inputs, targets) as hessian:
+        assert hessian.product(torch.ones(hessian.size).double()).requires_grad is False
+    with pytest.raises(InputError):
+        Hessian(model, inputs, targets[:, :2] / targets[:, :2].sum(1, keepdim=True))
+    with pytest.raises(RuntimeError, match="inside"), evaluating(model):
+        raise RuntimeError("inside")
+    assert [module.training for module in model.modules()] == modes
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_arithmetic_set_by_the_user_comes_back() -> None:
+    model, inputs, targets = case("one layer", dtype=torch.float32)
+    torch.set_float32_matmul_precision("high")
+    try:
+        with torch.autocast("cpu", torch.bfloat16), Hessian(model, inputs, targets, tf32=True) as hessian:
+            inexact = hessian.product(torch.ones(hessian.size))
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    with Hessian(model, inputs, targets) as hessian:
+        assert torch.equal(hessian.product(torch.ones(hessian.size), exact=True), inexact)  # no bf16 came in
+
+
+@pytest.mark.parametrize("items", [1, 3])
+def test_few_items_one_hot_targets_and_a_batch_larger_than_all(items: int) -> None:
+    model, inputs, _ = case("norm of vectors", items)
+    targets = torch.eye(3, dtype=torch.float64)[:items]
+    with Hessian(model, inputs, targets, batch_size=100) as hessian:
+        torch.testing.assert_close(written_out(hessian), dense_hessian(model, inputs, targets), rtol=1e-10, atol=1e-12)
+
+
+def test_one_parameter_and_a_loss_without_curvature() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(0.0).double())
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x * self.scale
+
+    logits = torch.tensor([[1.0, -1.0]]).double()
+    with Hessian(Scaled(), logits, [[0.5, 0.5]]) as hessian:
+        assert hessian.product(torch.ones(1).double()).item() == pytest.approx(1.0)  # variance of +-1
+        assert hessian.loss == pytest.approx(math.log(2))
+    for constant in (lambda x: x, lambda x: x.detach()):  # no parameter is used; no derivative exists at all
+        model = Scaled()
+        model.forward = constant  # type: ignore[method-assign]
+        with Hessian(model, logits, [[0.5, 0.5]]) as hessian:
+            assert hessian.product(torch.ones(1).double()).tolist() == [0.0]
+
+
+def test_bad_input_is_refused_in_full_sentences() -> None:
+    model, inputs, targets = case("one layer")
+
+    def refused(*arguments: object, **options: object) -> str:
+        with pytest.raises(InputError) as caught:
+            Hessian(*arguments, **options)  # type: ignore[arg-type]
+        return str(caught.value)
+
+    assert refused(model, inputs.numpy(), targets) == (
+        "inputs must be Tensor, but ndarray came. Pass torch.from_numpy(...) of an array."
+    )
+    assert refused(model, inputs[:2], targets) == (
+        "inputs and targets must have one row for each item, but 2 and 5 rows came. Take the same items of both."
+    )
+    assert refused(model, inputs, np.full((5, 2), 0.5)) == (
+        "the model must give logits of shape (5, 2), one column for each class, but it gave of shape (5, 3). "
+        "Check the classes of targets, or wrap the model."
+    )
+    assert "each row of targets must be non-negative and sum to 1" in refused(model, inputs, 2 * targets)
+    assert "targets must have two dimensions" in refused(model, inputs[:0], targets[:0])
+    assert "batch_size must be a whole number of at least 1" in refused(model, inputs, targets, batch_size=0)
+    assert "model must be Module, but function came" in refused(lambda x: x, inputs, targets)
+    assert "must have trainable parameters" in refused(model.requires_grad_(False), inputs, targets)
+    broken, _, _ = case("one layer")
+    nn.init.constant_(broken.weight, math.nan)
+    assert "the loss and its gradient must be finite, but NaN or infinity came" in refused(broken, inputs, targets)
+
+
+def test_vectors_of_another_size_and_use_after_release_are_refused() -> None:
+    model, inputs, targets = case("one layer")
+    hessian = Hessian(model, inputs, targets)
+    with pytest.raises(InputError) as caught:
+        hessian.product(torch.ones(3, 5).double())
+    assert str(caught.value) == (
+        "the vector must be flat, one number for each of 15 parameters, but its shape is (3, 5). "
+        "Flatten and join the parts in the order of model.parameters()."
+    )
+    hessian.release()
+    hessian.release()
+    with pytest.raises(InputError) as caught:
+        hessian.product(torch.ones(15).double())
+    assert str(caught.value) == "a Hessian gives products until it is released, but it was. Make a new one."
+
+
+def _resident() -> int:
+    """Bytes of memory held by this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("keep_graph", [True, False])
+def test_memory_does_not_grow(keep_graph: bool) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(4096, 2)
+    )
+    inputs, targets = torch.randn(16, 3, 16, 16), torch.full((16, 2), 0.5)
+
+    def measures(times: int) -> Iterator[int]:
+        for _ in range(times):
+            with Hessian(model, inputs, targets, keep_graph=keep_graph) as hessian:
+                hessian.product(torch.ones(hessian.size))
+        gc.collect()
+        yield _resident()
+        yield sum(issubclass(type(thing), Tensor) for thing in gc.get_objects())
+
+    (before, tensors), (after, tensors_after) = measures(5), measures(50)
+    assert tensors_after == tensors
+    assert after - before < 20e6  # each graph holds 5 MB
