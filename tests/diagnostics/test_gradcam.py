@@ -161,9 +161,7 @@ def test_a_layer_that_the_logits_ignore_is_refused() -> None:
             return super().forward(images).detach()
 
     model = Ignoring().double()
-    assert refused(model.conv, model) == (
-        "layer must run once on the way to the logits, but they do not depend on it. Pick another."
-    )
+    assert refused(model.conv, model) == ("the logits must depend on layer, but they do not. Pick another.")
 
 
 def test_wrong_classes_and_inputs_are_refused() -> None:
@@ -174,6 +172,9 @@ def test_wrong_classes_and_inputs_are_refused() -> None:
         assert refused(classes=wrong) == (
             f"classes must lie between 0 and 3, the model's last, but they run from {came}. Give the index of a class."
         )
+    pair = InPlace().double()
+    pair.register_forward_hook(lambda _model, _given, logits: (logits, None))
+    assert refused(pair.conv, pair).endswith("items x classes, but tuple came. Wrap the model.")
     flat = nn.Sequential(nn.Conv2d(3, 3, 1)).double()
     assert refused(flat[0], flat) == (
         "the model must give logits of shape (7, K), items x classes, but (7, 3, 32, 32) came. Wrap the model."

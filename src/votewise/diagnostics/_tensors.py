@@ -29,7 +29,7 @@ def as_array(values: Any) -> Any:
 
 
 def check_numbers(name: str, values: Any, axes: int, *, or_more: bool = False) -> Tensor:
-    """Return numbers as a float64 tensor, finite and not empty, where they lie; an array's are copied."""
+    """Return numbers as a tensor, finite and not empty: a tensor as it is, anything else copied in float64."""
     try:
         numbers = values.detach() if isinstance(values, Tensor) else torch.from_numpy(np.array(values, np.float64))
     except (TypeError, ValueError) as error:
@@ -42,7 +42,7 @@ def check_numbers(name: str, values: Any, axes: int, *, or_more: bool = False) -
         )
     if not numbers.isfinite().all():
         raise InputError(f"{name} must be finite", "NaN or infinity came", "Check the model that gave them")
-    return numbers.double()
+    return numbers
 
 
 def check_inputs(name: str, inputs: Any, least: int = 1) -> Tensor:

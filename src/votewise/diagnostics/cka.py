@@ -61,7 +61,8 @@ def _overlap(x: Tensor, y: Tensor) -> Tensor:
 
 def _normalised(features: Tensor) -> Tensor:
     """Features centred and scaled so that their overlap with themselves is one."""
-    shifted = features - features[0]  # exactly zero where constant, and less to lose in the mean
+    exact = features.double()
+    shifted = exact - exact[0]  # exactly zero where constant, and less to lose in the mean
     spread = shifted.abs().max()
     if spread == 0:
         raise InputError(
@@ -75,7 +76,7 @@ def _normalised(features: Tensor) -> Tensor:
 
 
 def _check_features(features: Sequence[Any]) -> list[Tensor]:
-    """Return tables (N, D) float64 of one N, on the device of the first."""
+    """Return tables (N, D) of one N, on the device of the first."""
     if len(features) < 2:
         raise InputError("features must hold at least two tables", f"{len(features)} came", "Pass one for each model")
     tables = [check_numbers("features", table, 2) for table in features]

@@ -123,8 +123,8 @@ def _maps(model: nn.Module, layer: nn.Module, images: Tensor, classes: Tensor) -
     return torch.relu(torch.einsum("bchw,bc->bhw", activation.detach(), slope.mean(dim=(2, 3))))
 
 
-def _forward_from(layer: nn.Module, model: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
-    """The layer's output as the leaf of a graph that begins there, and the model's logits at the end of it."""
+def _forward_from(layer: nn.Module, model: nn.Module, images: Tensor) -> tuple[Tensor, Any]:
+    """The layer's output as the leaf of a graph that begins there, and what the model gives at the end of it."""
     leaves: list[Tensor] = []
 
     def begin_graph(_layer: nn.Module, _given: Any, output: Any) -> Tensor:
@@ -134,23 +134,21 @@ def _forward_from(layer: nn.Module, model: nn.Module, images: Tensor) -> tuple[T
     weights = {name: weight.detach() for name, weight in model.named_parameters()}
     with layer.register_forward_hook(begin_graph):
         logits = torch.func.functional_call(model, weights, (images,))
-    if len(leaves) != 1 or not logits.requires_grad:
-        raise InputError(
-            "layer must run once on the way to the logits",
-            f"it ran {len(leaves)} times" if len(leaves) != 1 else "they do not depend on it",
-            "Pick another",
-        )
+    if len(leaves) != 1:
+        raise InputError("layer must run once on the way to the logits", f"it ran {len(leaves)} times", "Pick another")
     return leaves[0], logits
 
 
-def _logits_of(classes: Tensor, logits: Tensor) -> Tensor:
+def _logits_of(classes: Tensor, logits: Any) -> Tensor:
     """Each row's logit of its class, (B, 1)."""
-    if logits.ndim != 2 or len(logits) != len(classes):
+    if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(classes):
         raise InputError(
             f"the model must give logits of shape ({len(classes)}, K), items x classes",
-            f"{tuple(logits.shape)} came",
+            f"{tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__} came",
             "Wrap the model",
         )
+    if not logits.requires_grad:  # nothing but the layer's output could make them
+        raise InputError("the logits must depend on layer", "they do not", "Pick another")
     low, high = (int(bound) for bound in classes.aminmax())  # they are still on the host: nothing waits
     if low < 0 or high >= logits.shape[1]:
         raise InputError(
