@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 from torch import Tensor, nn
 from torch.nn import functional
 
+from leaks import assert_nothing_kept
 from votewise import InputError
 from votewise.diagnostics import ood
 from votewise.models.resnet import ResNet18
@@ -447,7 +447,31 @@ class TestCollecting:
         model, x = Tokens(), torch.randn(5, 2, 4)
         found = ood.collect_outputs(model, x, batch_size=2)
         torch.testing.assert_close(found.features, model.inner(x)[:, 0].detach())
-        assert found.features.untyped_storage().nbytes() == 5 * 4 * 4
+
+    def test_a_model_may_use_its_memory_again(self) -> None:
+        class Thrifty(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.head = nn.Linear(4, 3)
+                self.memory = torch.empty(2, 4)
+
+            def forward(self, x: Tensor) -> Tensor:
+                return self.head(self.memory.copy_(x))
+
+        x = torch.randn(6, 4)
+        assert torch.equal(ood.collect_outputs(Thrifty(), x, batch_size=2).features, x)
+
+    def test_a_head_that_does_not_always_run_is_refused(self) -> None:
+        class Fickle(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.head = nn.Linear(3, 3)
+
+            def forward(self, x: Tensor) -> Tensor:
+                return self.head(x) if x.sum() > 0 else x
+
+        with pytest.raises(InputError, match="no linear layer ran"):
+            ood.collect_outputs(Fickle(), torch.tensor([[1.0] * 3, [-1.0] * 3]), batch_size=1)
 
     def test_a_head_may_be_any_layer(self) -> None:
         model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Tanh())
@@ -580,12 +604,4 @@ def test_nothing_is_left_behind_by_fifty_rounds() -> None:
         scores = ood.ood_scores(outputs, outputs.features, k=2) | {"odin": ood.odin(model, x, std=STD, batch_size=2)}
         ood.ood_table(scores, scores)
 
-    def living() -> int:
-        gc.collect()
-        return sum(issubclass(type(each), Tensor) for each in gc.get_objects())  # isinstance would touch torch's traps
-
-    measure()
-    before = living()
-    for _ in range(50):
-        measure()
-    assert living() == before
+    assert_nothing_kept(measure)

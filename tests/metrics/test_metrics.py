@@ -255,6 +255,12 @@ def test_confidence_alike_within_bins_leaves_three_parts() -> None:
     assert astuple(parts) == (0, 0.0625, 0.1875, 0, 0)
 
 
+def test_equal_confidences_stay_in_the_bin_of_their_middle_one() -> None:
+    """Four of 0.5 and two of 1 in two bins: the four go into the first together, though it ends after three."""
+    parts = metrics.correctness_brier_parts([0, 0, 1, 1, 0, 0], [[0.5, 0.5]] * 4 + [[1, 0]] * 2, bins=2)
+    np.testing.assert_allclose(astuple(parts), (0, 1 / 18, 2 / 9, 0, 0), atol=1e-12)
+
+
 def test_fewer_items_than_bins() -> None:
     y, q = np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]])
     assert math.isclose(metrics.ece(y, q, bins=15), (0.1 + 0.8) / 2)

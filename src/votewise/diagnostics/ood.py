@@ -163,9 +163,8 @@ def collect_outputs(
     with evaluating(model), _watching(layers) as seen:
         for batch in batches:
             logits.append(_logits(model, batch))
-            # Copied, since a view would keep all of what it is a view of.
+            # Copied: a view would keep all of what it is a view of, and the model may use its memory again.
             features.append(_taken_in(seen, logits[-1].shape[1], head).clone())
-            seen.clear()
     return Outputs(torch.cat(logits), torch.cat(features))
 
 
@@ -387,7 +386,7 @@ def _taken_in(seen: list[tuple[nn.Module, Tensor]], n_classes: int, head: nn.Mod
     remedy = "Pass head=, the layer of the model, not compiled, that turns features into logits"
     if not seen:
         raise InputError(wanted, f"no {'linear layer' if head is None else 'such layer'} ran", remedy)
-    layer, features = seen[0]
+    layer, features = seen.pop()
     if head is None and layer.out_features != n_classes:
         raise InputError(
             wanted, f"the last linear layer gives {layer.out_features} columns and the model {n_classes}", remedy
