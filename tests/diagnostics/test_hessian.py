@@ -225,7 +225,7 @@ def test_bad_input_is_refused_in_full_sentences() -> None:
         "inputs and targets must have one row for each item, but 2 and 5 rows came. Take the same items of both."
     )
     assert refused(model, inputs, np.full((5, 2), 0.5)) == (
-        "the model must give logits of shape (5, 2), one column for each class, but it gave of shape (5, 3). "
+        "the model must give logits of shape (5, 2), one column for each class, but it gave shape (5, 3). "
         "Check the classes of targets, or wrap the model."
     )
     assert "each row of targets must be non-negative and sum to 1" in refused(model, inputs, 2 * targets)

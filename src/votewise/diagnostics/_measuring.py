@@ -71,7 +71,7 @@ def summed_loss(model: nn.Module, batch: Data) -> Tensor:
     """Soft cross-entropy of a batch, summed over its rows."""
     logits = model(batch.inputs)
     if not isinstance(logits, Tensor) or logits.shape != batch.targets.shape:
-        came = f"of shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+        came = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
         raise InputError(
             f"the model must give logits of shape {tuple(batch.targets.shape)}, one column for each class",
             f"it gave {came}",
