@@ -113,6 +113,21 @@ def test_a_largest_value_of_zero_counts_as_found_at_the_rounding_of_numbers() ->
     assert spectrum.dominant.value == pytest.approx(-5)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_start_that_is_an_eigenvector_makes_up_no_value_of_zero(seed: int) -> None:
+    spectrum = lanczos(DenseOperator(-torch.eye(6)), seed=seed)
+    assert spectrum.largest.value == pytest.approx(-1)
+    assert len(spectrum.basis) == 1
+
+
+def test_negative_curvature_that_outweighs_is_waited_for() -> None:
+    values = [50, *np.linspace(-60, -50, 99)]
+    spectrum = lanczos(DenseOperator(with_spectrum(values)), tolerance=1e-4)
+    assert spectrum.largest.converged
+    assert spectrum.dominant.converged
+    assert spectrum.dominant.value == pytest.approx(-60, rel=6e-6)  # (residual 60)² over the gap of 0.1
+
+
 def test_rounded_products_are_checked_by_exact_ones() -> None:
     """As with TF32: the value is right to the square of the noise, and the residual owns up to it."""
     exact = DenseOperator(with_spectrum(FALLING))

@@ -106,8 +106,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 def affine_norms(model: nn.Module) -> Iterator[None]:
     """Let batch norms with frozen statistics compute the affine map they are.
 
-    The values are the same; torch's own kernel for them has a second derivative many times slower than that of a
-    product and a sum.
+    The values are the same. The second derivative of torch's own kernel goes through the formula for training, in
+    many passes over the activations; that of a product and a sum needs few.
     """
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None and not m.training]
     before = [vars(norm).get("forward") for norm in norms]
