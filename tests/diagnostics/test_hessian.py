@@ -6,6 +6,7 @@ import gc
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from torch import Tensor, nn
 from oracles.curvature import dense_hessian, softmax_regression_hessian
 from votewise import InputError
 from votewise.diagnostics import Hessian
-from votewise.diagnostics._measuring import affine_norms, evaluating
+from votewise.diagnostics._derivatives import QuickSecondDerivatives
+from votewise.diagnostics._measuring import evaluating
 
 
 class Doubled(nn.Module):
@@ -39,6 +41,10 @@ def conv_net(norm: nn.Module | None = None) -> nn.Module:
 
 MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "conv and norm": (conv_net, (2, 3, 3)),
+    "strides and a bias": (
+        lambda: nn.Sequential(nn.Conv2d(2, 3, 3, 2, 1), nn.Tanh(), nn.Flatten(), nn.Linear(12, 3)),
+        (2, 3, 3),
+    ),
     "norm without weights": (lambda: conv_net(nn.BatchNorm2d(3, affine=False)), (2, 3, 3)),
     "norm without bias": (lambda: conv_net(_without_bias(nn.BatchNorm2d(3))), (2, 3, 3)),
     "norm of the batch": (lambda: conv_net(nn.BatchNorm2d(3, track_running_stats=False)), (2, 3, 3)),
@@ -130,26 +136,50 @@ def test_softmax_regression_has_its_closed_form_whatever_the_targets(n: int, k: 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_norms_as_affine_maps_give_the_same_logits(name: str) -> None:
-    model, inputs, _ = case(name)
-    plain = model(inputs)
-    with affine_norms(model):
-        torch.testing.assert_close(model(inputs), plain, rtol=1e-12, atol=1e-13)
-        swapped = [module for module in model.modules() if "forward" in vars(module)]
-    assert len(swapped) == (name.startswith("conv and norm") or "norm without" in name or name == "norm of vectors")
-    assert not any("forward" in vars(module) for module in model.modules())
+def test_quick_layers_give_the_same_logits_and_gradients(name: str) -> None:
+    model, inputs, targets = case(name)
+    plain = torch.autograd.grad(nn.functional.cross_entropy(model(inputs), targets), used(model))
+    with QuickSecondDerivatives():
+        quick = torch.autograd.grad(nn.functional.cross_entropy(model(inputs), targets), used(model))
+    for ours, theirs in zip(quick, plain, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-13)
 
 
-def test_norms_in_training_are_left_alone_and_forwards_of_users_come_back() -> None:
-    model, _, _ = case("conv and norm")
-    mine = model[1].forward
-    model[1].forward = mine
-    with affine_norms(model):
-        assert vars(model[1])["forward"] is not mine
-    assert vars(model[1])["forward"] is mine
-    del model[1].forward
-    with affine_norms(model.train()):
-        assert "forward" not in vars(model[1])
+def used(model: nn.Module) -> list[nn.Parameter]:
+    return [value for name, value in model.named_parameters() if value.requires_grad and "unused" not in name]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2, "padding": (2, 1)}, {"groups": 2}], ids=str
+)
+def test_quick_convolutions_can_be_derived_twice_and_thrice(options: dict[str, Any]) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 4, 5, 6, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(2, 4 // options.get("groups", 1), 3, 2, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(2, dtype=torch.float64, requires_grad=True)
+
+    def convolved(*arguments: Tensor) -> Tensor:
+        with QuickSecondDerivatives():
+            return nn.functional.conv2d(*arguments, **options)
+
+    def slope(*arguments: Tensor) -> tuple[Tensor, ...]:
+        return torch.autograd.grad(convolved(*arguments).tanh().sum(), arguments, create_graph=True)
+
+    torch.testing.assert_close(convolved(x, weight, bias), nn.functional.conv2d(x, weight, bias, **options))
+    assert torch.autograd.gradcheck(convolved, (x, weight, bias))
+    assert torch.autograd.gradgradcheck(convolved, (x, weight, bias))
+    assert torch.autograd.gradgradcheck(slope, (x, weight, bias))
+
+
+def test_what_quick_layers_do_not_know_is_left_to_torch() -> None:
+    x, weight = torch.randn(2, 3, 5, 5), torch.randn(4, 3, 3, 3)
+    norm = nn.BatchNorm2d(3).train()
+    with QuickSecondDerivatives():
+        named, single, trained = nn.functional.conv2d(x, weight, padding="same"), torch.conv2d(x[0], weight), norm(x)
+    torch.testing.assert_close(named, nn.functional.conv2d(x, weight, padding=1))
+    torch.testing.assert_close(single, torch.conv2d(x, weight)[0])
+    torch.testing.assert_close(trained.mean(dim=(0, 2, 3)), torch.zeros(3), atol=1e-6, rtol=0)
+    assert norm.num_batches_tracked == 1
 
 
 def test_the_model_is_found_as_it_was_also_after_an_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -32,12 +33,42 @@ def a_batch(runs: int, items: int) -> tuple[torch.Tensor, torch.Tensor]:
     return images, torch.rand(runs, items, 10, device=DEVICE).mul(3).softmax(dim=2)
 
 
+def gradients_of(model: ResNet18, images: torch.Tensor, targets: torch.Tensor) -> dict[str, torch.Tensor]:
+    model.zero_grad()
+    soft_cross_entropy(model.train()(images), targets).mean().backward()
+    return {name: parameter.grad.double() for name, parameter in model.named_parameters()}
+
+
+def stacked_gradients(stacked: StackedResNet, run: int) -> dict[str, torch.Tensor]:
+    """Each parameter's gradient of one run, shaped as the model keeps it."""
+    tables = (stacked.convolutions, stacked.norms, stacked.head, stacked.bias)
+    found = {name: table.view(table.gradients, name)[run].double() for table in tables for name in table.shapes}
+    return {name: value.permute(0, 3, 1, 2) if value.ndim == 4 else value for name, value in found.items()}
+
+
 @pytest.mark.parametrize("items", [24, 33], ids=["even", "odd tiles"])
+def test_gradients_in_fp32_are_as_near_to_the_truth_as_autograds(items):
+    models = some_models(2)
+    images, targets = a_batch(2, items)
+    stacked = StackedResNet(models[0], 2, RECIPE, DEVICE)
+    for run, model in enumerate(models):
+        stacked.load(run, model.state_dict())
+    with torch.backends.cudnn.flags(allow_tf32=False, deterministic=True):
+        stacked.train_step(images, targets, torch.tensor(0.0, device=DEVICE))
+        for run, model in enumerate(models):
+            own, eager = stacked_gradients(stacked, run), gradients_of(model, images[run], targets[run])
+            truth = gradients_of(copy.deepcopy(model).double(), images[run].double(), targets[run].double())
+            for name, exact in truth.items():
+                ours = own[name][:, : exact.shape[1]] if exact.ndim == 4 else own[name]
+                allowed = 5 * (eager[name] - exact).norm() + 1e-6 * exact.norm()
+                assert (ours - exact).norm() < allowed, name
+
+
 @pytest.mark.parametrize(
     "change", [{}, {"nesterov": True}, {"decayed": "weights"}], ids=["plain", "nesterov", "spared"]
 )
-def test_steps_in_fp32_equal_those_of_each_network_by_itself(items, change):
-    recipe = replace(RECIPE, **change)
+def test_steps_in_fp32_follow_those_of_each_network_by_itself(change):
+    recipe = replace(RECIPE, weight_decay=0.05, **change)  # so much decay that its absence would show
     models = some_models(2)
     stacked = StackedResNet(models[0], 2, recipe, DEVICE)
     for run, model in enumerate(models):
@@ -45,7 +76,7 @@ def test_steps_in_fp32_equal_those_of_each_network_by_itself(items, change):
     optimizers = [make_optimizer(model, recipe, recipe.learning_rate) for model in models]
     with torch.backends.cudnn.flags(allow_tf32=False, deterministic=True):
         for _ in range(2):
-            images, targets = a_batch(2, items)
+            images, targets = a_batch(2, 24)
             losses = stacked.train_step(images, targets, torch.tensor(recipe.learning_rate, device=DEVICE))
             for run, (model, optimizer) in enumerate(zip(models, optimizers, strict=True)):
                 model.train()
@@ -58,8 +89,9 @@ def test_steps_in_fp32_equal_those_of_each_network_by_itself(items, change):
             state = stacked.state(run, stacked.values())
             for name, value in model.state_dict().items():
                 if not name.endswith("num_batches_tracked"):
+                    # A relu at its threshold may open in one and not in the other: steps after the first differ a bit.
                     error = (state[name] - value.cpu()).norm() / value.norm().cpu().clamp_min(1e-6)
-                    assert error < 1e-3, name
+                    assert error < 0.02, name
             model.load_state_dict(state)
             model.eval()
             torch.testing.assert_close(stacked.predict(images)[run], model(images[run]), atol=1e-3, rtol=1e-3)
@@ -88,13 +120,13 @@ def test_bf16_is_as_near_to_fp32_as_autocast_is():
 def test_runs_do_not_touch_each_other():
     models = some_models(3)
     images, targets = a_batch(3, 32)
-    together = StackedResNet(models[0], 3, RECIPE, DEVICE)
+    images[1] = float("nan")
+    together, alone = (StackedResNet(models[0], runs, RECIPE, DEVICE) for runs in (3, 1))
     for run, model in enumerate(models):
         together.load(run, model.state_dict())
-    images[1] = float("nan")
-    together.train_step(images, targets, torch.tensor(0.1, device=DEVICE))
-    alone = StackedResNet(models[0], 1, RECIPE, DEVICE)
     alone.load(0, models[2].state_dict())
-    alone.train_step(images[2:], targets[2:], torch.tensor(0.1, device=DEVICE))
+    with torch.backends.cudnn.flags(allow_tf32=False, deterministic=True):
+        together.train_step(images, targets, torch.tensor(0.1, device=DEVICE))
+        alone.train_step(images[2:], targets[2:], torch.tensor(0.1, device=DEVICE))
     ours, theirs = together.state(2, together.values()), alone.state(0, alone.values())
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []

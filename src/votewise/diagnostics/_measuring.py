@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from votewise._checks import check_kind, check_simplex, check_whole_number
 from votewise._errors import InputError
@@ -103,35 +101,6 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def affine_norms(model: nn.Module) -> Iterator[None]:
-    """Let batch norms with frozen statistics compute the affine map they are.
-
-    The values are the same. The second derivative of torch's own kernel goes through the formula for training, in
-    many passes over the activations; that of a product and a sum needs few.
-    """
-    norms = [m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None and not m.training]
-    before = [vars(norm).get("forward") for norm in norms]
-    for norm in norms:
-        vars(norm)["forward"] = partial(_affine, norm)
-    try:
-        yield
-    finally:
-        for norm, forward in zip(norms, before, strict=True):
-            del vars(norm)["forward"]
-            if forward is not None:
-                vars(norm)["forward"] = forward
-
-
-def _affine(norm: _BatchNorm, x: Tensor) -> Tensor:
-    """(x - mean) / sqrt(var + eps) * weight + bias over channels, which are the second axis."""
-    mean, var, weight, bias = (getattr(norm, name) for name in ("running_mean", "running_var", "weight", "bias"))
-    scale = torch.rsqrt(var + norm.eps) * (1 if weight is None else weight)
-    shift = (0 if bias is None else bias) - mean * scale
-    shape = (1, -1) + (1,) * (x.ndim - 2)
-    return x * scale.view(shape) + shift.view(shape)
-
-
-@contextmanager
 def arithmetic(device: torch.device, *, tf32: bool = False) -> Iterator[None]:
     """Derivatives on, autocast off; on a GPU fp32 means fp32, always the same way, unless TF32 is asked for."""
     before = torch.get_float32_matmul_precision()
@@ -139,7 +108,7 @@ def arithmetic(device: torch.device, *, tf32: bool = False) -> Iterator[None]:
         stack.enter_context(torch.enable_grad())
         stack.enter_context(torch.autocast(device.type, enabled=False))
         stack.enter_context(
-            torch.backends.cudnn.flags(enabled=True, benchmark=tf32, deterministic=not tf32, allow_tf32=tf32)
+            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=not tf32, allow_tf32=tf32)
         )
         stack.callback(torch.set_float32_matmul_precision, before)
         torch.set_float32_matmul_precision("high" if tf32 else "highest")

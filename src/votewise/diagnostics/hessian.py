@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from votewise._errors import InputError
+from votewise.diagnostics._derivatives import QuickSecondDerivatives
 from votewise.diagnostics._measuring import (
-    affine_norms,
     arithmetic,
     check_batch_size,
     check_data,
@@ -118,13 +118,14 @@ class Hessian:
 
     @contextmanager
     def _measuring(self) -> Iterator[None]:
-        with evaluating(self._model), affine_norms(self._model):
+        with evaluating(self._model), QuickSecondDerivatives():
             yield
 
     def _gradients(self) -> Iterator[tuple[Tensor, tuple[Tensor, ...]]]:
         """Each batch's share of the mean loss, and its gradient with the graph that leads to it."""
         for batch in self._data.batches(self._rows, self.device):
-            share = summed_loss(self._model, batch) / len(self._data.targets)
+            ready = batch._replace(inputs=_channels_last(batch.inputs))
+            share = summed_loss(self._model, ready) / len(self._data.targets)
             yield share.detach(), _gradient(share, self._parameters)
 
     def _derive(self) -> float:
@@ -155,6 +156,11 @@ class Hessian:
                 f"its shape is {tuple(vector.shape)}",
                 "Flatten and join the parts in the order of model.parameters()",
             )
+
+
+def _channels_last(inputs: Tensor) -> Tensor:
+    """Images as a GPU's matrix units read them."""
+    return inputs.contiguous(memory_format=torch.channels_last) if inputs.is_cuda and inputs.ndim == 4 else inputs
 
 
 def _gradient(loss: Tensor, parameters: list[nn.Parameter]) -> tuple[Tensor, ...]:

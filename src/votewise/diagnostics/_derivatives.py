@@ -1,0 +1,138 @@
+"""Layers written so that their second derivatives are quick; the values are those of torch's own.
+
+The second derivative of torch's convolution treats items as channels for one of its terms, and that of its batch norm
+goes through the formula for training: on a GPU both are several times as slow as the work they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.grad import conv2d_input, conv2d_weight
+from torch.overrides import TorchFunctionMode
+
+
+class QuickSecondDerivatives(TorchFunctionMode):
+    """While it is entered, two-dimensional convolutions and frozen batch norms are computed by the functions below."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Call the quick version of a function, if it has one."""
+        return _QUICK.get(func, func)(*args, **(kwargs or {}))
+
+
+class _Geometry(NamedTuple):
+    """How a convolution moves over its input."""
+
+    stride: Any
+    padding: Any
+    dilation: Any
+    groups: int
+
+
+class _Convolve(torch.autograd.Function):
+    """y = x * w. Its derivatives are the two functions below, and theirs are these three again.
+
+    All three are derivatives of the one form <g, x * w>, which is linear in each of g, x and w.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, geometry: _Geometry) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.geometry = geometry
+        return torch.conv2d(x, weight, None, *geometry)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        wants_x, wants_weight, _ = ctx.needs_input_grad
+        return (
+            _ToInput.apply(g, weight, x.shape, ctx.geometry) if wants_x else None,  # type: ignore[no-untyped-call]
+            _ToWeight.apply(x, g, weight.shape, ctx.geometry) if wants_weight else None,  # type: ignore[no-untyped-call]
+            None,
+        )
+
+
+class _ToInput(torch.autograd.Function):
+    """What a gradient g of the output makes of the input's."""
+
+    @staticmethod
+    def forward(ctx: Any, g: Tensor, weight: Tensor, shape: torch.Size, geometry: _Geometry) -> Tensor:
+        ctx.save_for_backward(g, weight)
+        ctx.geometry = geometry
+        return conv2d_input(shape, weight, g, *geometry)  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def backward(ctx: Any, x: Tensor) -> Any:
+        g, weight = ctx.saved_tensors
+        wants_g, wants_weight, _, _ = ctx.needs_input_grad
+        return (
+            _Convolve.apply(x, weight, ctx.geometry) if wants_g else None,  # type: ignore[no-untyped-call]
+            _ToWeight.apply(x, g, weight.shape, ctx.geometry) if wants_weight else None,  # type: ignore[no-untyped-call]
+            None,
+            None,
+        )
+
+
+class _ToWeight(torch.autograd.Function):
+    """What a gradient g of the output makes of the weight's."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, g: Tensor, shape: torch.Size, geometry: _Geometry) -> Tensor:
+        ctx.save_for_backward(x, g)
+        ctx.geometry = geometry
+        return conv2d_weight(x, shape, g, *geometry)  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def backward(ctx: Any, weight: Tensor) -> Any:
+        x, g = ctx.saved_tensors
+        wants_x, wants_g, _, _ = ctx.needs_input_grad
+        return (
+            _ToInput.apply(g, weight, x.shape, ctx.geometry) if wants_x else None,  # type: ignore[no-untyped-call]
+            _Convolve.apply(x, weight, ctx.geometry) if wants_g else None,  # type: ignore[no-untyped-call]
+            None,
+            None,
+        )
+
+
+def _conv2d(
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """`torch.conv2d`; padding that is named rather than counted, and single images, are left to it."""
+    if isinstance(padding, str) or input.ndim != 4:
+        return torch.conv2d(input, weight, bias, stride, padding, dilation, groups)
+    y: Tensor = _Convolve.apply(input, weight, _Geometry(stride, padding, dilation, groups))  # type: ignore[no-untyped-call]
+    return y if bias is None else y + bias[:, None, None]
+
+
+def _batch_norm(
+    input: Tensor,  # noqa: A002
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """`functional.batch_norm`; with frozen statistics it is (x - mean) / sqrt(var + eps) * weight + bias."""
+    if training or running_mean is None or running_var is None:
+        return functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    scale = torch.rsqrt(running_var + eps) * (1 if weight is None else weight)
+    shift = (0 if bias is None else bias) - running_mean * scale
+    shape = (1, -1) + (1,) * (input.ndim - 2)
+    return input * scale.view(shape) + shift.view(shape)
+
+
+_QUICK: dict[Callable[..., Any], Callable[..., Any]] = {torch.conv2d: _conv2d, functional.batch_norm: _batch_norm}
