@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from votewise._errors import MissingExtraError
-from votewise.votes import Votes, read_votes
+from votewise.votes import FORMATS, Votes, read_votes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,18 +31,27 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 
 _VOTES = Annotated[
-    Path, typer.Argument(metavar="VOTES", help="Votes: .csv .tsv .parquet .jsonl .npy", show_default=False)
+    Path, typer.Argument(metavar="VOTES", help="Votes: .csv .tsv .parquet .jsonl .json .npy", show_default=False)
 ]
 
 # How a table of votes is to be read: the same options, in the same words, for every command that reads one.
 _READING: dict[str, tuple[Any, str | None]] = {
     "form": (Annotated[str | None, _option("long, wide, counts or probabilities; found out if left out.")], None),
-    "item": (Annotated[str | None, _option("Item column.")], None),
+    "format": (Annotated[str | None, _option(f"Export of an annotation tool: {', '.join(FORMATS)}.")], None),
+    "question": (Annotated[str | None, _option("Question of an export whose answers are votes.")], None),
+    "item": (Annotated[str | None, _option("Item column, or field of an export.")], None),
     "annotator": (Annotated[str | None, _option("Annotator column of a long table.")], None),
     "label": (Annotated[str | None, _option("Label column of a long table.")], None),
     "classes": (Annotated[str | None, _option("All classes in order, separated by commas.")], None),
     "duplicates": (
-        Annotated[str, typer.Option(help="A second vote of an annotator on an item: error, last or all.")],
+        Annotated[
+            str | None,
+            _option("A second vote of an annotator on an item: error (in tables), last (in exports) or all."),
+        ],
+        None,
+    ),
+    "several": (
+        Annotated[str, typer.Option(help="An answer of an export with several classes: error, drop or each.")],
         "error",
     ),
     "missing": (Annotated[str, typer.Option(help="A row without a label: error or drop.")], "error"),
@@ -65,7 +74,7 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
         given |= {name: told[name] for name in passed_on}
         if reading["classes"] is not None:
             reading["classes"] = [name.strip() for name in reading["classes"].split(",")]
-        command(partial(read_votes, votes, **reading), **given)
+        command(partial(_load, votes, reading, quiet=given["quiet"]), **given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
@@ -77,6 +86,14 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _load(path: Path, reading: dict[str, Any], *, quiet: bool) -> Votes:
+    """Read votes, and say what reading left out."""
+    votes = read_votes(path, **reading)
+    for told in votes.notes:
+        note(f"{told}.", quiet)
+    return votes
 
 
 def print_json(value: Any) -> None:

@@ -8,6 +8,7 @@ from votewise.votes.agreement import krippendorff_alpha as krippendorff_alpha
 from votewise.votes.agreement import tied as tied
 from votewise.votes.agreement import unanimous as unanimous
 from votewise.votes.columns import find_column as find_column
+from votewise.votes.exports import FORMATS as FORMATS
 from votewise.votes.numbers import NumberTable as NumberTable
 from votewise.votes.numbers import number_table as number_table
 from votewise.votes.read import FORMS as FORMS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, check_choice, check_matrix, first_few
 from votewise._errors import InputError
+from votewise.votes import exports
 from votewise.votes.columns import (
     find_column,
     looks_like_annotators,
@@ -43,11 +45,14 @@ def read_votes(
     source: Any,
     *,
     form: str | None = None,
+    format: str | None = None,  # noqa: A002, as users say it
+    question: str | None = None,
     item: str | None = None,
     annotator: str | None = None,
     label: str | None = None,
     classes: Sequence[str] | None = None,
-    duplicates: str = "error",
+    duplicates: str | None = None,
+    several: str = "error",
     missing: str = "error",
     empty: str = "error",
 ) -> Votes:
@@ -62,14 +67,23 @@ def read_votes(
     probabilities if any number is fractional; a table of words, or with columns named like annotators,
     is wide. Anything else is an error that asks for `form`.
 
+    Exports of annotation tools (.json, and tables and .jsonl with the tool's own names) are recognised, too, unless
+    `form`, `annotator` or `label` say that the source is a table. What they hold beside votes (skipped and repeated
+    answers) is left out and told in `Votes.notes`.
+
     Args:
-        source: path to .csv, .tsv, .parquet, .jsonl or .npy; pandas, polars or pyarrow frame; NumPy array.
+        source: path to .csv, .tsv, .parquet, .jsonl, .json or .npy; pandas, polars or pyarrow frame; NumPy array.
         form: "long", "wide", "counts" or "probabilities".
-        item: name of the item column; known names (task, item_id, uid, ...) are found without it.
+        format: name of an export, one of `votewise.votes.FORMATS`.
+        question: in an export with several questions, the one whose answers are votes.
+        item: name of the item column; known names (task, item_id, uid, ...) are found without it. In an export, the
+            field that names items, instead of the tool's own number.
         annotator: name of the annotator column of a long table.
         label: name of the label column of a long table.
         classes: all class names in the order wanted; a label outside it is an error. Sorted if left out.
-        duplicates: an annotator's second vote on an item: "error", "last" (it counts), "all" (both count).
+        duplicates: an annotator's second vote on an item: "error", "last" (it counts), "all" (both count). Left out, it
+            is an error in a table, and the last one counts in an export.
+        several: an answer of an export that names several classes: "error", "drop" it, or "each" class gets a vote.
         missing: a row without a label in a long table: "error", or "drop" the row.
         empty: an item without any vote: "error", or "drop" the item.
 
@@ -79,13 +93,21 @@ def read_votes(
     """
     if form is not None:
         check_choice("form", form, FORMS)
+    if format is not None:
+        check_choice("format", format, exports.FORMATS)
     columns = _Columns(item, annotator, label)
     rules = Rules(
         None if classes is None else check_class_names(classes),
-        check_choice("duplicates", duplicates, ("error", "last", "all")),
+        check_choice("duplicates", duplicates or "error", ("error", "last", "all")),
         check_choice("missing", missing, ("error", "drop")),
         check_choice("empty", empty, ("error", "drop")),
     )
+    check_choice("several", several, ("error", "drop", "each"))
+    if not _is_plain(source, form, columns, format or question):
+        asked = exports.Asked(question, item, several, replace(rules, duplicates=duplicates or "last"), source)
+        votes, source = _read_export(source, format, asked)
+        if votes is not None:
+            return votes
     table = open_source(source)
     if isinstance(table, np.ndarray):
         return _read_array(table, form, rules)
@@ -96,6 +118,40 @@ def read_votes(
     if form == "wide":
         return _read_wide(table, names, columns, rules)
     return _read_numbers(table, form, columns, rules)
+
+
+def _is_plain(source: Any, form: str | None, columns: _Columns, export: str | None) -> bool:
+    """Whether the source is surely no export: the caller names what tables alone have, or it is an array."""
+    named = [name for name in ("annotator", "label") if getattr(columns, name) is not None] + ["form"] * (
+        form is not None
+    )
+    is_array = isinstance(source, np.ndarray) or str(source).lower().endswith(".npy")
+    if export is not None and (named or is_array):
+        raise InputError(
+            "format and question are for exports of annotation tools",
+            f"{' and '.join(named) or 'an array'} came too",
+            "Leave them out",
+        )
+    return bool(named) or is_array
+
+
+def _read_export(source: Any, format: str | None, asked: exports.Asked) -> tuple[Votes | None, Any]:  # noqa: A002
+    """The votes of an export; none if the source is a table, which is handed back opened where that happens once."""
+    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
+    if path is not None and path.suffix.lower() in (".json", ".jsonl"):
+        votes = exports.read_tree(path, format, asked)
+    else:
+        table = open_source(source)
+        assert not isinstance(table, np.ndarray)
+        votes = exports.read_table(table, column_names(table, "the table"), format, asked)
+        source = table if path is None else source
+    if votes is None and asked.question is not None:
+        raise InputError(
+            "question is for exports of annotation tools",
+            "this is a plain table",
+            "Name its column with label= (--label)",
+        )
+    return votes, source
 
 
 def _detect_form(table: pl.LazyFrame, names: list[str], columns: _Columns) -> str:

@@ -82,15 +82,20 @@ def column_names(table: pl.LazyFrame, what: str) -> list[str]:
     return names
 
 
-def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
+def check_file(path: Path) -> None:
+    """Refuse a path that leads to no file."""
     if path.is_dir():
         raise InputError("the table must be a file", f"{str(path)!r} is a folder", "Name a file inside it")
+    if not path.is_file():
+        raise InputError("the table must be a file", f"{str(path)!r} does not exist", "Check the path")
+
+
+def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
+    check_file(path)
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise InputError(
             f"a table must end in {', '.join(TABLE_SUFFIXES)}", f"{str(path)!r} came", "Convert it to one of those"
         )
-    if not path.is_file():
-        raise InputError("the table must be a file", f"{str(path)!r} does not exist", "Check the path")
     if path.suffix.lower() == ".npy":
         return _load_array(path)
     import polars as pl

@@ -69,6 +69,7 @@ class Votes:
         stated: (N, K) float64, rows sum to one; None where counts are known.
         ballots: every single vote with its annotator; None where the source does not say.
         provenance: how the source was read, e.g. "long table, items in 'task', labels in 'label'".
+        notes: what reading left out or took otherwise than written, a sentence each.
     """
 
     item_ids: StrArray
@@ -77,6 +78,7 @@ class Votes:
     stated: FloatArray | None = None
     ballots: Ballots | None = None
     provenance: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""

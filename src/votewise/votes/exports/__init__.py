@@ -1,0 +1,6 @@
+"""Votes out of other people's annotation tools: a file each."""
+
+from votewise.votes.exports.asked import Asked as Asked
+from votewise.votes.exports.catalog import FORMATS as FORMATS
+from votewise.votes.exports.catalog import read_table as read_table
+from votewise.votes.exports.catalog import read_tree as read_tree

@@ -1,0 +1,177 @@
+"""Argilla: 2.x with the responses of many users, 1.x with an annotation a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from votewise._errors import InputError
+from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, votes_of
+from votewise.votes.exports.asked import Asked, choose_question, class_of, item_of, name_of, objects, refuse_question
+from votewise.votes.exports.trees import Tree
+from votewise.votes.sources import engine_errors
+from votewise.votes.table import Votes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_TITLE = "Argilla export"
+_TITLE_1 = "Argilla 1 export"
+_RESPONSES = ".responses"
+
+# In data sets a status is a number of this list.
+_STATUSES = ("draft", "submitted", "discarded")
+
+
+def fits(tree: Tree) -> bool:
+    """Whether records hold responses, flat ('label.responses') or nested ('responses': {'label': ...})."""
+    return isinstance(tree, list) and any(
+        fits_columns(list(record)) or (isinstance(record.get("responses"), dict) and "fields" in record)
+        for record in tree
+    )
+
+
+def fits_columns(names: Sequence[str]) -> bool:
+    """Whether columns hold responses."""
+    return any(name.endswith(_RESPONSES) for name in names)
+
+
+def read(tree: Tree, asked: Asked) -> Votes:
+    """Votes from the submitted responses to one question."""
+    assert isinstance(tree, list)
+    question = choose_question(asked, sorted({name for record in tree for name in _questions(record)}), _TITLE)
+    answers = [answer for record in tree for answer in _answers(record, question, asked)]
+    return votes_of(answers_frame(answers), asked, f"{_TITLE}, question {question!r}")
+
+
+def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes:
+    """Votes from a table whose cells hold lists: a row a record.
+
+    Args:
+        table: as a data set holds it.
+        names: its columns.
+        asked: how to read it.
+    """
+    questions = [name.removesuffix(_RESPONSES) for name in names if name.endswith(_RESPONSES)]
+    question = choose_question(asked, questions, _TITLE)
+    used = [name for name in names if name in (asked.item or "id", "id") or name.startswith(f"{question}{_RESPONSES}")]
+    with engine_errors("the export"):
+        records = table.select(used).collect().to_dicts()
+    column = f"{question}{_RESPONSES}"
+    words = _class_names(_features(asked.source).get(column))
+    for record in records if words else ():
+        record[column] = [_word(value, words) for value in record[column] or ()]
+    return read(records, asked)
+
+
+def fits_1(tree: Tree) -> bool:
+    """Whether records are those of Argilla 1 for classes of texts."""
+    return isinstance(tree, list) and any(fits_columns_1(list(record)) for record in tree)
+
+
+def fits_columns_1(names: Sequence[str]) -> bool:
+    """Whether columns are those of Argilla 1."""
+    return {"annotation", "annotation_agent", "status"} <= set(names)
+
+
+def read_1(tree: Tree, asked: Asked) -> Votes:
+    """Votes from validated annotations: one a record, by its annotation agent."""
+    assert isinstance(tree, list)
+    refuse_question(asked, f"an {_TITLE_1}")
+    return votes_of(answers_frame(_answer_1(record, asked) for record in tree), asked, f"{_TITLE_1}, one vote a record")
+
+
+def read_table_1(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes:
+    """Votes from a table of Argilla 1."""
+    used = [name for name in names if name in ("id", "annotation", "annotation_agent", "status", asked.item)]
+    with engine_errors("the export"):
+        records = table.select(used).collect().to_dicts()
+    return read_1(records, asked)
+
+
+def _questions(record: dict[str, Any]) -> list[str]:
+    nested = record.get("responses")
+    flat = [name.removesuffix(_RESPONSES) for name in record if name.endswith(_RESPONSES)]
+    return [*flat, *nested] if isinstance(nested, dict) else flat
+
+
+def _answers(record: dict[str, Any], question: str, asked: Asked) -> Iterator[Answer]:
+    item = item_of(record, asked, ["id", "_server_id"], inside=["fields", "metadata"])
+    yield Answer(item, why_not=NOBODY)
+    for value, user, status in _responses(record, question):
+        word = _STATUSES[status] if isinstance(status, int) and 0 <= status < len(_STATUSES) else status
+        # Nested exports of some versions leave the status out.
+        why_not = None if word in ("submitted", None) else str(word)
+        yield Answer(item, name_of(user), () if why_not else _classes(value), why_not)
+
+
+def _responses(record: dict[str, Any], question: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Value, user and status of each response."""
+    nested = record.get("responses")
+    if isinstance(nested, dict):
+        for one in objects(nested.get(question), "the responses to a question"):
+            yield one.get("value"), one.get("user_id"), one.get("status")
+        return
+    values = record.get(f"{question}{_RESPONSES}") or []
+    users = record.get(f"{question}{_RESPONSES}.users") or [None] * len(values)
+    statuses = record.get(f"{question}{_RESPONSES}.status") or [None] * len(values)
+    lists = [values, users, statuses]
+    if not all(isinstance(one, list) for one in lists) or len({len(one) for one in lists}) > 1:
+        raise InputError(
+            "responses, their users and their status must be lists of one length",
+            f"a record has others for {question!r}",
+            "Export the records again",
+        )
+    yield from zip(*lists, strict=True)
+
+
+def _classes(value: Any) -> tuple[str, ...]:
+    """The classes of a response; rankings and spans have none."""
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    if any(isinstance(one, (dict, list)) for one in values):
+        raise InputError(
+            "a response must name classes", "one holds a ranking or spans", "Say another question= (--question)"
+        )
+    return tuple(class_of(one) for one in values)
+
+
+def _answer_1(record: dict[str, Any], asked: Asked) -> Answer:
+    item = item_of(record, asked, ["id"], inside=["inputs", "metadata"])
+    status = str(record.get("status")).lower()
+    annotator = name_of(record.get("annotation_agent"))
+    if status != "validated":
+        return Answer(item, annotator, why_not=NOBODY if status == "default" else status)
+    return Answer(item, annotator, _classes(record.get("annotation")))
+
+
+def _features(source: Any) -> dict[str, Any]:
+    """What a data set says of its columns, in the metadata of its Parquet file or Arrow table."""
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    schema = getattr(source, "schema", None)
+    if str(source).lower().endswith(".parquet"):
+        with engine_errors(f"the file {str(source)!r}"):
+            schema = parquet.read_schema(source)
+    told = (getattr(schema, "metadata", None) or {}).get(b"huggingface", b"{}")
+    try:
+        features = json.loads(told)["info"]["features"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return features if isinstance(features, dict) else {}
+
+
+def _class_names(feature: Any) -> list[str]:
+    """Names of the classes whose numbers a column of a data set holds; none if it holds no numbers of classes."""
+    while isinstance(feature, (dict, list)) and feature:
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
+            return [str(name) for name in feature.get("names") or ()]
+        feature = feature[0] if isinstance(feature, list) else feature.get("feature")
+    return []
+
+
+def _word(value: Any, words: list[str]) -> Any:
+    """The names of classes in place of their numbers."""
+    if isinstance(value, list):
+        return [_word(one, words) for one in value]
+    return words[value] if isinstance(value, int) and 0 <= value < len(words) else value

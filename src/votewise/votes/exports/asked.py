@@ -1,0 +1,106 @@
+"""What a caller asks of an export, and the faults that all exports share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from votewise._checks import check_choice, first_few
+from votewise._errors import InputError
+from votewise.votes.tally import Rules
+
+_UNEDITED = "Check that the file is a whole, unedited export, or name another format with format= (--format)"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How an export is to be read; see `read_votes`.
+
+    Attributes:
+        question: the one of several questions whose answers are votes.
+        item: the field that names items, instead of the tool's own number.
+        several: an answer that names several classes: "error", "drop" or "each".
+        rules: the class list; duplicates is "error", "last" or "all"; empty is "error" or "drop".
+        source: where the export is, as the caller named it.
+    """
+
+    question: str | None
+    item: str | None
+    several: str
+    rules: Rules
+    source: Any
+
+
+def choose_question(asked: Asked, found: Sequence[str], title: str) -> str:
+    """The question asked for, or the only one there is; never a guess among several."""
+    if asked.question is not None and asked.question not in found:
+        check_choice(f"the question of this {title}", asked.question, found or ["none"])
+    if asked.question is not None:
+        return asked.question
+    if len(found) != 1:
+        raise InputError(
+            "one question must be the one whose answers are votes",
+            f"this {title} has {len(found)} that may be ({first_few(found)})" if found else f"this {title} has none",
+            "Say which with question= (--question)",
+        )
+    return found[0]
+
+
+def refuse_question(asked: Asked, title: str) -> None:
+    """Refuse the name of a question where there is but one without a name."""
+    if asked.question is not None:
+        raise InputError(f"{title} has one question, without a name", f"{asked.question!r} came", "Leave question out")
+
+
+def item_of(record: dict[str, Any], asked: Asked, usual: Sequence[str], inside: Sequence[str] = ()) -> str:
+    """The name of a record's item.
+
+    Args:
+        record: as the tool wrote it.
+        asked: may say which field it is.
+        usual: fields that hold it otherwise; the first that is there counts.
+        inside: fields that hold the users' own fields, where the one asked for is looked up too.
+    """
+    fields = usual if asked.item is None else [asked.item]
+    places = [record] if asked.item is None else [record, *(record[name] for name in inside if name in record)]
+    for place in places:
+        for field in fields:
+            if isinstance(place, dict) and (name := name_of(place.get(field))) is not None:
+                return name
+    raise InputError(
+        "every record needs the id of its item",
+        f"one has none in {first_few(fields)} (its fields are {first_few(record)})",
+        "Say which field it is with item= (--item)",
+    )
+
+
+def name_of(value: Any) -> str | None:
+    """A text or number as text; None for nothing and for what is no name."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value).lower() if isinstance(value, bool) else None
+    return None if value != value else str(value)
+
+
+def class_of(value: Any) -> str:
+    """A class as text, or an error where a tool wrote something nested or nothing."""
+    name = name_of(value)
+    if name is None:
+        raise InputError("a class must be text or a number", f"{describe(value)} came", _UNEDITED)
+    return name
+
+
+def objects(value: Any, what: str) -> list[dict[str, Any]]:
+    """A list of JSON objects; nothing counts as none."""
+    found = [] if value is None else value
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise InputError(f"{what} must be a list of objects", f"{describe(value)} came", _UNEDITED)
+    return found
+
+
+def describe(value: Any) -> str:
+    """A JSON value in a few words."""
+    kinds = {dict: "an object", list: "a list", str: "text", bool: "a truth value", type(None): "null"}
+    return kinds.get(type(value), "a number")

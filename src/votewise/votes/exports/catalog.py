@@ -1,0 +1,130 @@
+"""Which exports are known, and how one is told from another: never by a guess among several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from votewise._checks import first_few
+from votewise._errors import InputError
+from votewise.votes.exports import argilla, chaosnli, doccano, label_studio, lewidi, peerannot, popquorn, prodigy
+from votewise.votes.exports.asked import Asked
+from votewise.votes.exports.trees import Tree, load_tree, sample_tree
+from votewise.votes.table import Votes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class TreeFormat:
+    """An export of JSON objects.
+
+    Attributes:
+        root: what holds them: list or dict.
+        fits: whether a tree, or its beginning, is surely such an export.
+        read: its votes.
+    """
+
+    root: type
+    fits: Callable[[Tree], bool]
+    read: Callable[[Tree, Asked], Votes]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """An export of rows.
+
+    Attributes:
+        fits: whether columns are those of such an export.
+        read: its votes.
+    """
+
+    fits: Callable[[Sequence[str]], bool]
+    read: Callable[[pl.LazyFrame, Sequence[str], Asked], Votes]
+
+
+TREES = {
+    "label-studio": TreeFormat(list, label_studio.fits, label_studio.read),
+    "label-studio-min": TreeFormat(list, label_studio.fits_short_tree, label_studio.read_short_tree),
+    "argilla": TreeFormat(list, argilla.fits, argilla.read),
+    "argilla-1": TreeFormat(list, argilla.fits_1, argilla.read_1),
+    "prodigy": TreeFormat(list, prodigy.fits, prodigy.read),
+    "doccano": TreeFormat(list, doccano.fits, doccano.read),
+    "lewidi": TreeFormat(dict, lewidi.fits, lewidi.read),
+    "chaosnli": TreeFormat(list, chaosnli.fits, chaosnli.read),
+    "peerannot": TreeFormat(dict, peerannot.fits, peerannot.read),
+}
+TABLES = {
+    "label-studio-min": TableFormat(label_studio.fits_short, label_studio.read_short),
+    "argilla": TableFormat(argilla.fits_columns, argilla.read_table),
+    "argilla-1": TableFormat(argilla.fits_columns_1, argilla.read_table_1),
+    "popquorn": TableFormat(popquorn.fits_columns, popquorn.read_table),
+}
+FORMATS = (*TREES, "popquorn")
+
+
+def read_tree(path: Path, format: str | None, asked: Asked) -> Votes | None:  # noqa: A002, as users say it
+    """Votes from a .json or .jsonl export; None if a .jsonl file is a table instead.
+
+    Args:
+        path: of the file.
+        format: its name among `FORMATS`, if the caller knows.
+        asked: how to read it.
+    """
+    is_lines = path.suffix.lower() == ".jsonl"
+    if format is None and is_lines:
+        format = _only([name for name, known in TREES.items() if known.fits(sample_tree(path))])  # noqa: A001
+        return None if format is None else TREES[format].read(load_tree(path), asked)
+    tree = load_tree(path)
+    if format is None:
+        format = _only([name for name, known in TREES.items() if known.fits(tree)])  # noqa: A001
+    if format is None:
+        some = tree[0] if isinstance(tree, list) else next(iter(tree.values()))
+        raise InputError(
+            "a .json file must be an export that is known",
+            f"this one is none (its objects have {first_few(some)})",
+            f"Say which it is with format= (--format: {', '.join(TREES)}), or make a long table (.csv, .jsonl) of it",
+        )
+    if format not in TREES or not isinstance(tree, TREES[format].root):
+        raise InputError(
+            f"this file must be a {format} export", f"it is another {path.suffix} file", "Leave format out"
+        )
+    return TREES[format].read(tree, asked)
+
+
+def read_table(
+    table: pl.LazyFrame,
+    names: Sequence[str],
+    format: str | None,  # noqa: A002, as users say it
+    asked: Asked,
+) -> Votes | None:
+    """Votes from a table that is an export; None if it is a plain one.
+
+    Args:
+        table: of any source.
+        names: its columns.
+        format: its name among `FORMATS`, if the caller knows.
+        asked: how to read it.
+    """
+    fitting = [name for name, known in TABLES.items() if known.fits(names)]
+    if format is None:
+        format = _only(fitting)  # noqa: A001
+    elif format not in fitting:
+        raise InputError(
+            f"this table must be a {format} export", f"its columns are {first_few(names)}", "Leave format out"
+        )
+    return None if format is None else TABLES[format].read(table, names, asked)
+
+
+def _only(fitting: list[str]) -> str | None:
+    """The one format that fits; None if none does."""
+    if len(fitting) > 1:
+        raise InputError(
+            "the content must show which export it is",
+            f"it may be {' or '.join(fitting)}",
+            f"Say which with format= (--format {fitting[0]})",
+        )
+    return fitting[0] if fitting else None

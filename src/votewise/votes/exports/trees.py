@@ -1,0 +1,106 @@
+"""JSON files, read with suspicion: whatever is wrong with one is told in a sentence."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from votewise._errors import InputError, VotewiseError
+from votewise.votes.exports.asked import describe
+from votewise.votes.sources import check_file
+
+# The objects of a list, of lines, or of one object by their names.
+Tree = list[dict[str, Any]] | dict[str, dict[str, Any]]
+
+# Lines looked at to tell an export from a table.
+_SAMPLE = 100
+
+
+def load_tree(path: Path) -> Tree:
+    """All of a .json or .jsonl file."""
+    check_file(path)
+    what = f"the file {str(path)!r}"
+    text = _decode(path.read_bytes(), what)
+    if path.suffix.lower() == ".jsonl":
+        return _check_tree([_parse(line, f"{what}, line {row},") for row, line in _lines(text.split("\n"))], what)
+    return _check_tree(_parse(text, what), what)
+
+
+def load_object(path: Path) -> dict[str, Any]:
+    """The one object of a .json file."""
+    what = f"the file {str(path)!r}"
+    found = _parse(_decode(path.read_bytes(), what), what)
+    if not isinstance(found, dict):
+        raise InputError(f"{what} must hold an object", f"{describe(found)} came", "Mend it or put it elsewhere")
+    return found
+
+
+def sample_tree(path: Path) -> Tree:
+    """The first objects of a .jsonl file; none where it holds anything else, which is for others to say."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            first = itertools.islice(_lines(file), _SAMPLE)
+            return _check_tree([_parse(line, "a line") for _, line in first], "the file")
+    except (OSError, UnicodeDecodeError, VotewiseError):
+        return []
+
+
+def _lines(lines: Iterable[str]) -> Iterable[tuple[int, str]]:
+    """Lines that are not blank, with their numbers."""
+    return ((row, line) for row, line in enumerate(lines, start=1) if line.strip())
+
+
+def _decode(content: bytes, what: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        kind = "UTF-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "something else"
+        raise InputError(f"{what} must be UTF-8", f"it is {kind}", "Save it as UTF-8") from None
+
+
+def _parse(text: str, what: str) -> Any:
+    remedy = "Check that it is whole; one object a line belongs into a .jsonl file"
+    if not text.strip():
+        raise InputError(f"{what} must be JSON", "it is empty", remedy)
+    try:
+        return json.loads(text, object_pairs_hook=partial(_object, what), parse_constant=partial(_refuse, what))
+    except VotewiseError:
+        raise
+    except RecursionError:
+        raise InputError(f"{what} must be JSON of sane depth", "it is nested too deeply", "Check the file") from None
+    except ValueError as error:  # of which too many digits are one
+        reason = str(error).partition(";")[0]
+        raise InputError(f"{what} must be JSON", f"reading it failed: {reason}", remedy) from None
+
+
+def _object(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that stands there twice, JSON readers would silently keep the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"{what} must name each key of an object once", f"{twice!r} stands there twice", "Mend it")
+    return found
+
+
+def _refuse(what: str, constant: str) -> Any:
+    raise InputError(f"{what} must be JSON", f"it holds {constant}, which is none", "Write null instead")
+
+
+def _check_tree(root: Any, what: str) -> Tree:
+    children = list(root.values()) if isinstance(root, dict) else root
+    # One task of Label Studio is an object with fields of every kind.
+    is_task = isinstance(root, dict) and isinstance(root.get("annotations"), list)
+    if is_task or (isinstance(children, list) and children and all(isinstance(child, dict) for child in children)):
+        return [root] if is_task else root
+    odd = next((child for child in children if not isinstance(child, dict)), None) if isinstance(children, list) else 0
+    came = describe(root) if not isinstance(children, list) else f"{describe(root)} of {describe(odd)}"
+    raise InputError(
+        f"{what} must hold objects, in a list or by name",
+        f"{came} came" if children else f"{describe(root)} without any came",
+        "Export the answers of an annotation tool, or make a long table (.csv, .jsonl) of them",
+    )
