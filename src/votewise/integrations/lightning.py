@@ -1,0 +1,58 @@
+"""Lightning: a callback that gives each batch the targets of the trainer's epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from votewise._checks import check_kind
+from votewise._errors import InputError
+from votewise.delivery import Delivery, Soft
+from votewise.integrations.torch import TARGET, item_rows, targets_of
+from votewise.targets import Targets
+from votewise.votes import Votes
+
+
+class VotesCallback(Callback):
+    """Batches of a `VotesDataset` reach the steps of a module with targets (B, K) float32 in the place of rows.
+
+    They are resolved in the main process, on the batch's device, for `trainer.current_epoch`, which Lightning restores
+    with a checkpoint. Batches of validation and testing get what people said, the same in each epoch.
+    """
+
+    def __init__(self, delivery: Delivery, *, reference: Votes | Targets | None = None) -> None:
+        """Set the labels.
+
+        Args:
+            delivery: labels of the training items.
+            reference: what validation and testing compare with; without it their batches stay as they are.
+        """
+        check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
+        self.delivery = delivery
+        self.reference = None if reference is None else Soft(reference)
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        """Give a training batch the targets of the epoch."""
+        _give_targets(batch, self.delivery, trainer.current_epoch)
+
+    def on_validation_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Give a validation batch what people said."""
+        if self.reference is not None:
+            _give_targets(batch, self.reference, 0)
+
+    on_test_batch_start = on_validation_batch_start
+
+
+def _give_targets(batch: Any, delivery: Delivery, epoch: int) -> None:
+    """Change a batch in place: Lightning hands the same object to the step and takes none back."""
+    targets = targets_of(delivery, epoch, item_rows(batch))
+    if isinstance(batch, tuple):
+        raise InputError(
+            "a batch must be a list or a dictionary, which a callback can change",
+            "a tuple came",
+            "Collate into one of those, as torch's default does",
+        )
+    batch[TARGET if isinstance(batch, dict) else 1] = targets

@@ -1,0 +1,202 @@
+"""scikit-learn: an item is a row for each class with votes, weighted by the class's share.
+
+For any loss that is a weighted sum of log-probabilities that is soft cross-entropy, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
+
+from votewise._checks import FloatArray, check_simplex, first_few
+from votewise._errors import InputError
+from votewise.targets import Targets, as_targets
+from votewise.votes import Votes
+
+
+def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, npt.NDArray[np.str_], FloatArray]:
+    """Inputs, labels and sample weights with which any classifier is fitted on votes.
+
+    Args:
+        X: N inputs, one for each item: an array, a sparse matrix or a frame.
+        votes: votes or targets of N items; the weights of an item's rows sum to one.
+
+    Example:
+        >>> import numpy as np
+        >>> votes = Votes.from_counts([[3, 1], [0, 4]], classes=["cat", "dog"])
+        >>> weighted_rows(np.array([[5.0], [6.0]]), votes)[1:]
+        (array(['cat', 'dog', 'dog'], dtype='<U3'), array([0.75, 0.25, 1.  ]))
+    """
+    targets = as_targets(votes)
+    _check_rows(X, len(targets.probs))
+    items, classes = np.nonzero(targets.probs)
+    return _take(X, items), np.array(targets.classes)[classes], targets.probs[items, classes]
+
+
+class VotesClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Any classifier that takes sample weights, fitted on vote shares.
+
+    Attributes:
+        classes_: K labels, the columns of `predict_proba`; those without a vote have probability 0.
+        estimator_: the fitted classifier, whose classes are column numbers.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        """Wrap a classifier, e.g. `LogisticRegression()` or `LGBMClassifier()`."""
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Fit a clone of the classifier.
+
+        Args:
+            X: N inputs, one for each item.
+            y: votes, targets, (N, K) shares that sum to one, or (N,) labels.
+            sample_weight: (N,) weight of each item; one if left out.
+        """
+        _check_weighable(self.estimator)
+        validate_data(self, X, skip_check_array=True)  # the classifier checks the rest
+        self.classes_, shares = _shares(y)
+        _check_rows(X, len(shares))
+        items, classes = np.nonzero(shares)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)[items] * shares[items, classes]
+        self.estimator_ = clone(self.estimator).fit(_take(X, items), classes, sample_weight=weight)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The likeliest class of each input, (N,)."""
+        columns = self._columns(X)
+        return self.classes_[columns]
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities, (N, K)."""
+        check_is_fitted(self)
+        given = self.estimator_.predict_proba(X)
+        probs = np.zeros((len(given), len(self.classes_)))
+        probs[:, self.estimator_.classes_] = given
+        return probs
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Mean share of the votes for the predicted class: the accuracy where everyone agrees.
+
+        Args:
+            X: N inputs.
+            y: as in `fit`.
+            sample_weight: (N,) weight of each item; one if left out.
+        """
+        if _is_labels(y):
+            return float(super().score(X, y, sample_weight))
+        classes, shares = _shares(y)
+        _check_rows(X, len(shares))
+        columns = self._columns(X)
+        _check_classes(classes, self.classes_)
+        agreeing = shares[np.arange(len(shares)), columns]
+        return float(np.average(agreeing, weights=_check_sample_weight(sample_weight, X)))
+
+    def _columns(self, X: Any) -> npt.NDArray[np.int64]:
+        """The likeliest column of each input, (N,)."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(X)).astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        """What the classifier takes, this takes."""
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.input_tags.sparse, inner.input_tags.allow_nan
+        return tags
+
+
+@dataclass(frozen=True)
+class VotesScorer:
+    """A `scoring` of predicted probabilities against vote shares, for `cross_val_score`, `GridSearchCV` and the like.
+
+    Needed because scikit-learn's own scorers refuse distributions, and give a metric one column where K is two.
+
+    Attributes:
+        metric: a function of (reference, probs), both (N, K).
+        greater_is_better: if not, the score is the metric's negative, as scikit-learn wants it.
+    """
+
+    metric: Callable[[Any, Any], float]
+    greater_is_better: bool
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """The score of a fitted classifier on votes, targets or (N, K) shares."""
+        classes, shares = _shares(y)
+        _check_classes(classes, estimator.classes_)
+        score = self.metric(shares, estimator.predict_proba(X))
+        return score if self.greater_is_better else -score
+
+
+def _is_labels(y: Any) -> bool:
+    """Whether there is one label an item, perhaps as a column."""
+    if isinstance(y, (Votes, Targets)):
+        return False
+    table = np.asarray(y)
+    return table.ndim != 2 or table.shape[1] == 1
+
+
+def _shares(y: Any) -> tuple[npt.NDArray[Any], FloatArray]:
+    """Classes (K,) and the share each item gives them, (N, K)."""
+    if isinstance(y, (Votes, Targets)):
+        targets = as_targets(y)
+        return np.array(targets.classes), targets.probs
+    if not _is_labels(y):
+        shares = check_simplex("y", y)
+        return np.arange(shares.shape[1]), shares
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, np.eye(len(classes))[codes]
+
+
+def _take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Rows of an array, a sparse matrix or a frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return (X.tocsr() if hasattr(X, "tocsr") else X if hasattr(X, "shape") else np.asarray(X))[rows]
+
+
+def _check_rows(X: Any, n_items: int) -> None:
+    if (n_rows := _num_samples(X)) != n_items:
+        raise InputError(
+            "X must have one row for each item of the votes",
+            f"{n_rows:,} rows and {n_items:,} items came",
+            "Take the same items of both",
+        )
+
+
+def _check_classes(given: npt.NDArray[Any], fitted: npt.NDArray[Any]) -> None:
+    """Refuse other classes than the fitted ones, by name where both have names, else by number."""
+    both_named = given.dtype.kind == fitted.dtype.kind
+    if len(given) != len(fitted) or (both_named and (given != fitted).any()):
+        raise InputError(
+            f"y must have the classes of the fit, {first_few(fitted)}",
+            f"{first_few(given)} came",
+            "Bring votes into that order with with_classes",
+        )
+
+
+def _check_weighable(estimator: Any) -> None:
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise InputError(
+            "the estimator must take sample_weight in fit",
+            f"{type(estimator).__name__} does not",
+            "Choose another, or put VotesClassifier around the last step of a pipeline",
+        )

@@ -1,0 +1,157 @@
+"""PyTorch: samples carry the row of their item, and the main process turns rows into the targets of the epoch.
+
+A worker of a `DataLoader` keeps the copy of the dataset it was started with, so with persistent workers a dataset that
+knows the epoch would deliver the labels of epoch 0 for ever. Rows never go stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from votewise._checks import check_kind, check_whole_number
+from votewise._errors import InputError
+from votewise.delivery import Delivery
+
+ITEM, TARGET = "item", "target"
+
+
+class HasItems(Protocol):
+    """Votes, targets or a delivery: anything with a row an item."""
+
+    @property
+    def item_ids(self) -> npt.NDArray[np.str_]:
+        """(N,) text."""
+
+
+class VotesDataset(Dataset[Any]):
+    """Samples with the row of their item: `(sample, row)`, or the sample with an "item" where it is a dictionary.
+
+    Take parts of it with `torch.utils.data.Subset` or `random_split`: the rows stay those of the votes.
+
+    Example:
+        >>> from votewise import Votes
+        >>> VotesDataset(["good", "bad"], Votes.from_counts([[3, 1], [0, 4]]))[1]
+        ('bad', 1)
+    """
+
+    def __init__(self, samples: Any, votes: HasItems) -> None:
+        """Number the samples.
+
+        Args:
+            samples: N samples with `len` and `[]`, e.g. a tensor, a list or another dataset, in the order of the votes.
+            votes: votes, targets or a delivery of N items.
+        """
+        if not (hasattr(samples, "__len__") and hasattr(samples, "__getitem__")):
+            raise InputError(
+                "samples must have len() and []", f"{type(samples).__name__} came", "Pass a map-style dataset or a list"
+            )
+        if len(samples) != len(votes.item_ids):
+            raise InputError(
+                "there must be one sample for each item of the votes",
+                f"{len(samples):,} samples and {len(votes.item_ids):,} items came",
+                "Take the same items of both, and parts afterwards with torch.utils.data.Subset",
+            )
+        self.samples = samples
+
+    def __len__(self) -> int:
+        """The number of samples, and of items."""
+        return len(self.samples)
+
+    def __getitem__(self, row: int) -> Any:
+        """The sample of an item, with its row."""
+        sample = self.samples[row]
+        if not isinstance(sample, Mapping):
+            return sample, row
+        if ITEM in sample:
+            raise InputError(
+                f"a sample must leave the key {ITEM!r} to votewise", f"sample {row} has one", "Rename or drop it"
+            )
+        return {**sample, ITEM: row}
+
+
+class VotesLoader:
+    """The batches of a `DataLoader` over a `VotesDataset`, with the targets of their epoch.
+
+    It holds no epoch and so has nothing to save: ask for the epoch your loop is in.
+    """
+
+    def __init__(self, loader: DataLoader[Any], delivery: Delivery) -> None:
+        """Join batches and labels.
+
+        Args:
+            loader: any loader; workers, samplers and collating are its own.
+            delivery: the labels, of the items the dataset was built with.
+        """
+        check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
+        self.loader = loader
+        self.delivery = delivery
+
+    def __len__(self) -> int:
+        """The number of batches of an epoch."""
+        return len(self.loader)
+
+    def epoch(self, epoch: int, *, skip: int = 0) -> Iterator[Any]:
+        """The batches of an epoch: `(inputs, targets)`, or dictionaries with a "target"; targets are (B, K) float32.
+
+        Samplers with a `set_epoch` are told, as `DistributedSampler` has to be.
+
+        Args:
+            epoch: counted from 0.
+            skip: batches to leave out at the start, to go on inside an epoch; they are loaded and thrown away.
+        """
+        epoch, skip = check_whole_number("epoch", epoch), check_whole_number("skip", skip)
+        for part in (self.loader, self.loader.sampler, self.loader.batch_sampler):
+            set_epoch = getattr(part, "set_epoch", None)
+            if set_epoch is not None:
+                set_epoch(epoch)
+        return (with_targets(batch, self.delivery, epoch) for batch in islice(self.loader, skip, None))
+
+
+def with_targets(batch: Any, delivery: Delivery, epoch: int) -> Any:
+    """A batch of a `VotesDataset` with the targets of an epoch in the place of its rows, on their device.
+
+    Args:
+        batch: a dictionary with an "item", which stays, or a pair of inputs and rows.
+        delivery: the labels.
+        epoch: counted from 0.
+    """
+    targets = targets_of(delivery, epoch, item_rows(batch))
+    return {**batch, TARGET: targets} if isinstance(batch, Mapping) else (batch[0], targets)
+
+
+def targets_of(delivery: Delivery, epoch: int, rows: Tensor) -> Tensor:
+    """Targets (B, K) float32 of items in an epoch, on the device of their rows."""
+    return torch.from_numpy(delivery.targets(epoch, rows.cpu().numpy())).to(rows.device)
+
+
+def item_rows(batch: Any) -> Tensor:
+    """The rows (B,) of a batch's items, as `VotesDataset` and collating left them."""
+    rows = batch.get(ITEM) if isinstance(batch, Mapping) else batch[1] if _is_pair(batch) else None
+    if isinstance(rows, Tensor) and rows.ndim == 1 and not rows.is_floating_point():
+        return rows
+    raise InputError(
+        f"a batch must be a dictionary with {ITEM!r} or a pair of inputs and rows of items",
+        f"{_described(batch)} came",
+        "Wrap the samples in VotesDataset, and let a collator of your own keep the rows",
+    )
+
+
+def _is_pair(batch: Any) -> bool:
+    return isinstance(batch, (list, tuple)) and len(batch) == 2
+
+
+def _described(batch: Any) -> str:
+    """What came for a batch, in a few words."""
+    if isinstance(batch, Mapping):
+        return f"a dictionary with {', '.join(map(repr, batch)) or 'nothing'}"
+    if isinstance(batch, (list, tuple)):
+        return f"a {type(batch).__name__} of {len(batch)}"
+    return type(batch).__name__

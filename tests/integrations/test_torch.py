@@ -1,0 +1,188 @@
+"""PyTorch: whoever loads the samples, the loss sees the labels of the epoch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, IterableDataset, Subset, default_collate
+
+from votewise import Delivery, HardDelivery, InputError, Multipass, Votes
+from votewise.integrations.torch import VotesDataset, VotesLoader, with_targets
+
+
+def assert_labels_of_epoch(delivery: Delivery, epoch: int, rows: Any, targets: Any) -> None:
+    np.testing.assert_array_equal(np.asarray(targets), delivery.targets(epoch, np.asarray(rows)))
+    if isinstance(delivery, HardDelivery):
+        np.testing.assert_array_equal(np.asarray(targets).argmax(axis=1), delivery.labels(epoch, np.asarray(rows)))
+
+
+def test_persistent_workers_see_the_labels_of_each_epoch(votes: Votes) -> None:
+    delivery = Multipass(votes, seed=3)
+    data = VotesDataset(torch.arange(20), votes)
+    batches = VotesLoader(DataLoader(data, 3, shuffle=True, num_workers=2, persistent_workers=True), delivery)
+    for epoch in range(3):
+        rows, targets = (torch.cat(parts) for parts in zip(*batches.epoch(epoch), strict=True))
+        assert sorted(rows.tolist()) == list(range(20))
+        assert_labels_of_epoch(delivery, epoch, rows, targets)
+    assert len(batches) == 7
+
+
+class KnowsItsEpoch(torch.utils.data.Dataset[Any]):
+    """What votewise does not do: labels looked up where the samples are."""
+
+    def __init__(self, delivery: HardDelivery) -> None:
+        self.delivery, self.epoch = delivery, 0
+
+    def __len__(self) -> int:
+        return 20
+
+    def __getitem__(self, row: int) -> int:
+        return int(self.delivery.labels(self.epoch, [row])[0])
+
+
+def test_labels_looked_up_in_persistent_workers_would_be_those_of_epoch_0(votes: Votes) -> None:
+    delivery = Multipass(votes, seed=3)
+    data = KnowsItsEpoch(delivery)
+    loader = DataLoader(data, 20, num_workers=1, persistent_workers=True)
+    seen = []
+    for data.epoch in range(3):
+        seen.extend(batch.tolist() for batch in loader)
+    assert seen == [delivery.labels(0).tolist()] * 3
+    assert delivery.labels(1).tolist() != seen[1]
+
+
+def test_two_processes_share_the_items_and_see_the_labels_of_each_epoch(votes: Votes, tmp_path: Path) -> None:
+    np.save(tmp_path / "counts.npy", votes.counts)
+    script = Path(__file__).with_name("gloo_work.py")
+    command = [sys.executable, "-W", "error", str(script)]
+    processes = [subprocess.Popen([*command, str(rank), str(tmp_path)]) for rank in range(2)]
+    assert [process.wait(timeout=60) for process in processes] == [0, 0]
+    first, second = (np.load(tmp_path / f"{rank}.npz") for rank in range(2))
+    delivery = Multipass(Votes.from_counts(votes.counts), seed=3)
+    for epoch in range(3):
+        assert sorted([*first["rows"][epoch], *second["rows"][epoch]]) == list(range(20))
+        for seen in (first, second):
+            assert_labels_of_epoch(delivery, epoch, seen["rows"][epoch], seen["targets"][epoch])
+    assert not np.array_equal(first["rows"][0], first["rows"][1]), "the sampler was not told of the epoch"
+
+
+def test_going_on_inside_an_epoch_gives_the_batches_that_were_left(delivery: Delivery, votes: Votes) -> None:
+    def batches() -> VotesLoader:
+        data = VotesDataset(torch.arange(20), votes)
+        return VotesLoader(DataLoader(data, 3, sampler=DistributedSampler(data, 1, 0, seed=1)), delivery)
+
+    whole = list(batches().epoch(1))
+    rest = list(batches().epoch(1, skip=4))
+    assert len(rest) == 3
+    for (rows, targets), (same_rows, same_targets) in zip(whole[4:], rest, strict=True):
+        assert torch.equal(rows, same_rows)
+        assert torch.equal(targets, same_targets)
+        assert_labels_of_epoch(delivery, 1, rows, targets)
+
+
+def test_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
+    class OneBatch(list[list[int]]):
+        epochs: tuple[int, ...] = ()
+
+        def set_epoch(self, epoch: int) -> None:
+            self.epochs += (epoch,)
+
+    sampler = OneBatch([[0, 1]])
+    loader = DataLoader(VotesDataset(range(20), votes), batch_sampler=sampler)
+    for epoch in (0, 1, 5):
+        assert len(list(VotesLoader(loader, Multipass(votes, seed=0)).epoch(epoch))) == 1
+    assert sampler.epochs == (0, 1, 5)
+
+
+def test_dictionaries_keep_their_items_and_parts_keep_their_rows(delivery: Delivery, votes: Votes) -> None:
+    data = Subset(VotesDataset([{"text": name} for name in votes.item_ids], votes), [7, 3, 19])
+    (batch,) = VotesLoader(DataLoader(data, 3), delivery).epoch(2)
+    assert batch["text"] == [str(votes.item_ids[row]) for row in (7, 3, 19)]
+    assert batch["item"].tolist() == [7, 3, 19]
+    assert_labels_of_epoch(delivery, 2, [7, 3, 19], batch["target"])
+    assert batch["target"].dtype == torch.float32
+
+
+def test_targets_lie_where_the_rows_lie(votes: Votes) -> None:
+    rows = torch.tensor([1, 2])
+    assert with_targets([None, rows], Multipass(votes, seed=0), 0)[1].device == rows.device
+
+
+def test_one_sample_an_item_is_needed(votes: Votes) -> None:
+    with pytest.raises(InputError) as error:
+        VotesDataset(range(19), votes)
+    assert str(error.value) == (
+        "there must be one sample for each item of the votes, but 19 samples and 20 items came. "
+        "Take the same items of both, and parts afterwards with torch.utils.data.Subset."
+    )
+
+
+def test_streams_of_samples_are_refused(votes: Votes) -> None:
+    class Stream(IterableDataset[int]):
+        def __iter__(self) -> Any:
+            return iter(range(20))
+
+    with pytest.raises(InputError) as error:
+        VotesDataset((row for row in range(20)), votes)
+    assert str(error.value) == (
+        "samples must have len() and [], but generator came. Pass a map-style dataset or a list."
+    )
+    with pytest.raises(InputError, match="samples must have len"):
+        VotesDataset(Stream(), votes)
+
+
+def test_an_item_of_the_samples_own_is_refused(votes: Votes) -> None:
+    with pytest.raises(InputError) as error:
+        VotesDataset([{"item": "x"}] * 20, votes)[4]
+    assert (
+        str(error.value) == "a sample must leave the key 'item' to votewise, but sample 4 has one. Rename or drop it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("batch", "came"),
+    [
+        ({"text": torch.zeros(2)}, "a dictionary with 'text'"),
+        ({}, "a dictionary with nothing"),
+        (torch.zeros(2), "Tensor"),
+        ([torch.zeros(2)], "a list of 1"),
+        ((torch.zeros(2), torch.zeros(2)), "a tuple of 2"),
+        ((torch.zeros(2), torch.zeros((2, 2), dtype=torch.int64)), "a tuple of 2"),
+    ],
+)
+def test_batches_without_rows_are_refused(batch: Any, came: str, votes: Votes) -> None:
+    with pytest.raises(InputError) as error:
+        with_targets(batch, Multipass(votes, seed=0), 0)
+    assert str(error.value) == (
+        f"a batch must be a dictionary with 'item' or a pair of inputs and rows of items, but {came} came. "
+        "Wrap the samples in VotesDataset, and let a collator of your own keep the rows."
+    )
+
+
+def test_bad_epochs_and_deliveries_are_refused_before_the_first_batch(votes: Votes) -> None:
+    loader = DataLoader(VotesDataset(range(20), votes), collate_fn=default_collate)
+    with pytest.raises(InputError, match="epoch must be a whole number of at least 0, but -1 came"):
+        VotesLoader(loader, Multipass(votes, seed=0)).epoch(-1)
+    with pytest.raises(InputError, match=r"skip must be a whole number of at least 0, but 1\.5 came"):
+        VotesLoader(loader, Multipass(votes, seed=0)).epoch(0, skip=1.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError) as error:
+        VotesLoader(loader, votes)  # type: ignore[arg-type]
+    assert str(error.value) == (
+        "delivery must be Delivery, but Votes came. Build one, e.g. votewise.Multipass(votes, seed=0)."
+    )
+
+
+@pytest.mark.parametrize("module", ["votewise", "votewise.integrations"])
+def test_trainers_are_imported_only_by_name(module: str) -> None:
+    script = (
+        f"import sys, {module}; "
+        "print({'torch', 'lightning', 'transformers', 'sklearn', 'keras', 'lightgbm'} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout == "set()\n"
