@@ -56,17 +56,24 @@ def answers_frame(answers: Iterable[Answer]) -> pl.DataFrame:
     """Answers as a table, a row each."""
     import polars as pl
 
-    kinds = [pl.String(), pl.String(), pl.List(pl.String), pl.String(), pl.Float64(), pl.String()]
-    schema = list(zip(Answer._fields, kinds, strict=True))
+    rows = list(answers)
+    # Lists are dear to build one by one, and of what people can answer there are few.
+    numbers = {classes: number for number, classes in enumerate(dict.fromkeys(row.classes for row in rows))}
     with engine_errors("the export"):
-        return pl.DataFrame(list(answers), schema=schema, orient="row")
+        texts = {
+            name: pl.Series([getattr(row, name) for row in rows], dtype=pl.String)
+            for name in ("item", "annotator", "why_not", "number")
+        }
+        when = pl.Series([row.when for row in rows], dtype=pl.Float64)
+        distinct = pl.Series([list(classes) for classes in numbers], dtype=pl.List(pl.String))
+        return pl.DataFrame({**texts, "when": when, "classes": distinct.gather([numbers[row.classes] for row in rows])})
 
 
 def votes_of(answers: pl.DataFrame, asked: Asked, provenance: str) -> Votes:
     """Count the answers that are votes, and tell about the others.
 
     Args:
-        answers: a row each, as `answers_frame` makes them; columns that a source lacks may be missing.
+        answers: a row each, with the fields of `Answer` as columns.
         asked: what to do with repeated answers, those with several classes, and items without any.
         provenance: how they were found.
     """
@@ -93,16 +100,14 @@ def _once_each(given: pl.DataFrame, duplicates: str) -> tuple[pl.DataFrame, list
 
     if duplicates == "all":
         return given, []
-    in_time = given.with_row_index("row")
-    if "when" in given.columns:
-        in_time = in_time.sort("when", maintain_order=True, nulls_last=False)
-    if "number" in given.columns:
-        in_time = in_time.filter(pl.col("number").is_null() | pl.col("number").is_last_distinct())
-    pair = pl.struct("item", "annotator")
-    kept = in_time.filter(pl.col("annotator").is_null() | pair.is_last_distinct()).sort("row").drop("row")
+    in_time = given.with_row_index("row").sort("when", maintain_order=True, nulls_last=False)
+    is_last = pl.all_horizontal(
+        pl.col(key).is_null() | pl.struct("item", key).is_last_distinct() for key in ("number", "annotator")
+    )
+    kept = in_time.filter(is_last).sort("row").drop("row")
     again = given.height - kept.height
     if again and duplicates == "error":
-        first = given.filter(pair.is_duplicated()).row(0, named=True)
+        first = in_time.filter(~is_last).row(0, named=True)
         raise InputError(
             "a person may answer an item once",
             f"{again:,} answers were given again (the first by {first['annotator']!r} on {first['item']!r})",

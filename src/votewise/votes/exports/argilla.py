@@ -1,8 +1,9 @@
-"""Argilla: 2.x with the responses of many users, 1.x with an annotation a record."""
+"""Argilla: responses of many users (2.x, and feedback data sets of 1.x), and 1.x with an annotation a record."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _TITLE = "Argilla export"
 _TITLE_1 = "Argilla 1 export"
 _RESPONSES = ".responses"
+_SUGGESTION = "-suggestion"  # beside each question of a feedback data set
 
 # In data sets a status is a number of this list.
 _STATUSES = ("draft", "submitted", "discarded")
@@ -34,7 +36,7 @@ def fits(tree: Tree) -> bool:
 
 def fits_columns(names: Sequence[str]) -> bool:
     """Whether columns hold responses."""
-    return any(name.endswith(_RESPONSES) for name in names)
+    return bool(_flat_questions(names))
 
 
 def read(tree: Tree, asked: Asked) -> Votes:
@@ -42,7 +44,10 @@ def read(tree: Tree, asked: Asked) -> Votes:
     assert isinstance(tree, list)
     question = choose_question(asked, sorted({name for record in tree for name in _questions(record)}), _TITLE)
     answers = [answer for record in tree for answer in _answers(record, question, asked)]
-    return votes_of(answers_frame(answers), asked, f"{_TITLE}, question {question!r}")
+    # Nested exports of some versions leave the status out, so that nobody can tell drafts from answers.
+    unknown = sum(status is None for record in tree for _, _, status in _responses(record, question))
+    told = f", {unknown:,} responses without a status among them" if unknown else ""
+    return votes_of(answers_frame(answers), asked, f"{_TITLE}, question {question!r}{told}")
 
 
 def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes:
@@ -53,15 +58,16 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
         names: its columns.
         asked: how to read it.
     """
-    questions = [name.removesuffix(_RESPONSES) for name in names if name.endswith(_RESPONSES)]
-    question = choose_question(asked, questions, _TITLE)
-    used = [name for name in names if name in (asked.item or "id", "id") or name.startswith(f"{question}{_RESPONSES}")]
+    question = choose_question(asked, _flat_questions(names), _TITLE)
+    parts = {asked.item or "id", "id", question, f"{question}{_SUGGESTION}"}
+    used = [name for name in names if name in parts or name.startswith(f"{question}{_RESPONSES}")]
     with engine_errors("the export"):
         records = table.select(used).collect().to_dicts()
-    column = f"{question}{_RESPONSES}"
-    words = _class_names(_features(asked.source).get(column))
-    for record in records if words else ():
-        record[column] = [_word(value, words) for value in record[column] or ()]
+    features = _features(asked.source)
+    for column in (f"{question}{_RESPONSES}", f"{question}{_RESPONSES}.status"):
+        words = _class_names(features.get(column))
+        for record in records if words else ():
+            record[column] = _word(record.get(column), words)
     return read(records, asked)
 
 
@@ -90,10 +96,15 @@ def read_table_1(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Vot
     return read_1(records, asked)
 
 
+def _flat_questions(names: Sequence[str]) -> list[str]:
+    """Questions whose responses are columns of their own."""
+    flat = [name.removesuffix(_RESPONSES) for name in names if name.endswith(_RESPONSES)]
+    return [*flat, *(name for name in names if f"{name}{_SUGGESTION}" in names)]
+
+
 def _questions(record: dict[str, Any]) -> list[str]:
     nested = record.get("responses")
-    flat = [name.removesuffix(_RESPONSES) for name in record if name.endswith(_RESPONSES)]
-    return [*flat, *nested] if isinstance(nested, dict) else flat
+    return [*_flat_questions(list(record)), *(nested if isinstance(nested, dict) else ())]
 
 
 def _answers(record: dict[str, Any], question: str, asked: Asked) -> Iterator[Answer]:
@@ -101,7 +112,6 @@ def _answers(record: dict[str, Any], question: str, asked: Asked) -> Iterator[An
     yield Answer(item, why_not=NOBODY)
     for value, user, status in _responses(record, question):
         word = _STATUSES[status] if isinstance(status, int) and 0 <= status < len(_STATUSES) else status
-        # Nested exports of some versions leave the status out.
         why_not = None if word in ("submitted", None) else str(word)
         yield Answer(item, name_of(user), () if why_not else _classes(value), why_not)
 
@@ -109,15 +119,15 @@ def _answers(record: dict[str, Any], question: str, asked: Asked) -> Iterator[An
 def _responses(record: dict[str, Any], question: str) -> Iterator[tuple[Any, Any, Any]]:
     """Value, user and status of each response."""
     nested = record.get("responses")
-    if isinstance(nested, dict):
-        for one in objects(nested.get(question), "the responses to a question"):
+    whole = nested.get(question) if isinstance(nested, dict) else record.get(question)
+    if isinstance(nested, dict) or f"{question}{_SUGGESTION}" in record:
+        for one in objects(whole, "the responses to a question"):
             yield one.get("value"), one.get("user_id"), one.get("status")
         return
-    values = record.get(f"{question}{_RESPONSES}") or []
-    users = record.get(f"{question}{_RESPONSES}.users") or [None] * len(values)
-    statuses = record.get(f"{question}{_RESPONSES}.status") or [None] * len(values)
-    lists = [values, users, statuses]
-    if not all(isinstance(one, list) for one in lists) or len({len(one) for one in lists}) > 1:
+    found = [record.get(f"{question}{_RESPONSES}{part}") for part in ("", ".users", ".status")]
+    number = len(found[0]) if isinstance(found[0], list) else 0
+    lists = [[None] * number if one is None else one for one in found]
+    if not all(isinstance(one, list) and len(one) == number for one in lists):
         raise InputError(
             "responses, their users and their status must be lists of one length",
             f"a record has others for {question!r}",
@@ -149,10 +159,12 @@ def _features(source: Any) -> dict[str, Any]:
     """What a data set says of its columns, in the metadata of its Parquet file or Arrow table."""
     from pyarrow import parquet  # type: ignore[import-untyped]
 
-    schema = getattr(source, "schema", None)
-    if str(source).lower().endswith(".parquet"):
+    schema = None
+    if isinstance(source, (str, os.PathLike)) and str(source).lower().endswith(".parquet"):
         with engine_errors(f"the file {str(source)!r}"):
             schema = parquet.read_schema(source)
+    elif type(source).__module__.startswith("pyarrow"):
+        schema = source.schema
     told = (getattr(schema, "metadata", None) or {}).get(b"huggingface", b"{}")
     try:
         features = json.loads(told)["info"]["features"]

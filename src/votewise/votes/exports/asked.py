@@ -34,15 +34,13 @@ class Asked:
 
 def choose_question(asked: Asked, found: Sequence[str], title: str) -> str:
     """The question asked for, or the only one there is; never a guess among several."""
-    if asked.question is not None and asked.question not in found:
-        check_choice(f"the question of this {title}", asked.question, found or ["none"])
-    if asked.question is not None:
-        return asked.question
+    if asked.question is not None and found:
+        return check_choice(f"the question of this {title}", asked.question, found)
     if len(found) != 1:
         raise InputError(
             "one question must be the one whose answers are votes",
             f"this {title} has {len(found)} that may be ({first_few(found)})" if found else f"this {title} has none",
-            "Say which with question= (--question)",
+            "Say which with question= (--question)" if found else "Export answers that are classes of whole items",
         )
     return found[0]
 
@@ -102,5 +100,7 @@ def objects(value: Any, what: str) -> list[dict[str, Any]]:
 
 def describe(value: Any) -> str:
     """A JSON value in a few words."""
+    if isinstance(value, str) and not value.strip():
+        return "empty text"
     kinds = {dict: "an object", list: "a list", str: "text", bool: "a truth value", type(None): "null"}
     return kinds.get(type(value), "a number")

@@ -66,57 +66,52 @@ TABLES = {
 FORMATS = (*TREES, "popquorn")
 
 
-def read_tree(path: Path, format: str | None, asked: Asked) -> Votes | None:  # noqa: A002, as users say it
+def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
     """Votes from a .json or .jsonl export; None if a .jsonl file is a table instead.
 
     Args:
         path: of the file.
-        format: its name among `FORMATS`, if the caller knows.
+        chosen: its format among `FORMATS`, if the caller knows.
         asked: how to read it.
     """
-    is_lines = path.suffix.lower() == ".jsonl"
-    if format is None and is_lines:
-        format = _only([name for name, known in TREES.items() if known.fits(sample_tree(path))])  # noqa: A001
-        return None if format is None else TREES[format].read(load_tree(path), asked)
+    if chosen is None and path.suffix.lower() == ".jsonl":
+        chosen = _find(sample_tree(path))
+        if chosen is None:
+            return None
     tree = load_tree(path)
-    if format is None:
-        format = _only([name for name, known in TREES.items() if known.fits(tree)])  # noqa: A001
-    if format is None:
+    name = chosen or _find(tree)
+    if name is None:
         some = tree[0] if isinstance(tree, list) else next(iter(tree.values()))
         raise InputError(
             "a .json file must be an export that is known",
             f"this one is none (its objects have {first_few(some)})",
             f"Say which it is with format= (--format: {', '.join(TREES)}), or make a long table (.csv, .jsonl) of it",
         )
-    if format not in TREES or not isinstance(tree, TREES[format].root):
-        raise InputError(
-            f"this file must be a {format} export", f"it is another {path.suffix} file", "Leave format out"
-        )
-    return TREES[format].read(tree, asked)
+    if name not in TREES or not isinstance(tree, TREES[name].root):
+        raise InputError(f"this file must be a {name} export", f"it is another {path.suffix} file", "Leave format out")
+    return TREES[name].read(tree, asked)
 
 
-def read_table(
-    table: pl.LazyFrame,
-    names: Sequence[str],
-    format: str | None,  # noqa: A002, as users say it
-    asked: Asked,
-) -> Votes | None:
+def read_table(table: pl.LazyFrame, names: Sequence[str], chosen: str | None, asked: Asked) -> Votes | None:
     """Votes from a table that is an export; None if it is a plain one.
 
     Args:
         table: of any source.
         names: its columns.
-        format: its name among `FORMATS`, if the caller knows.
+        chosen: its format among `FORMATS`, if the caller knows.
         asked: how to read it.
     """
     fitting = [name for name, known in TABLES.items() if known.fits(names)]
-    if format is None:
-        format = _only(fitting)  # noqa: A001
-    elif format not in fitting:
+    if chosen is not None and chosen not in fitting:
         raise InputError(
-            f"this table must be a {format} export", f"its columns are {first_few(names)}", "Leave format out"
+            f"this table must be a {chosen} export", f"its columns are {first_few(names)}", "Leave format out"
         )
-    return None if format is None else TABLES[format].read(table, names, asked)
+    name = chosen or _only(fitting)
+    return None if name is None else TABLES[name].read(table, names, asked)
+
+
+def _find(tree: Tree) -> str | None:
+    return _only([name for name, known in TREES.items() if known.fits(tree)])
 
 
 def _only(fitting: list[str]) -> str | None:

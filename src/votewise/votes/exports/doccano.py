@@ -44,7 +44,7 @@ def _answers(record: dict[str, Any], asked: Asked) -> Iterator[Answer]:
 
 
 def _answer(item: str, record: dict[str, Any], labels: list[Any]) -> Answer:
-    if any(isinstance(label, (list, dict)) for label in labels) or "start_offset" in record:
+    if any(isinstance(label, list) for label in labels) or "start_offset" in record:
         raise InputError(
             "labels must be of whole documents",
             f"document {item!r} has spans",
@@ -55,11 +55,12 @@ def _answer(item: str, record: dict[str, Any], labels: list[Any]) -> Answer:
 
 
 def _labels(record: dict[str, Any]) -> list[Any] | None:
-    return next((record[name] for name in _LABELS if isinstance(record.get(name), list)), None)
+    found = [record[name] for name in _LABELS if isinstance(record.get(name), list)]
+    return next((labels for labels in found if not any(isinstance(label, dict) for label in labels)), None)
 
 
 def _has_annotations(record: dict[str, Any]) -> bool:
     found = record.get("annotations")
-    return isinstance(found, list) and all(
+    return isinstance(found, list) and any(
         isinstance(one, dict) and "label" in one and "result" not in one for one in found
     )

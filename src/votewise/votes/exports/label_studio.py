@@ -54,7 +54,7 @@ def fits_short(names: Sequence[str]) -> bool:
 
 def fits_short_tree(tree: Tree) -> bool:
     """Whether a tree is JSON-MIN."""
-    return isinstance(tree, list) and all(fits_short(list(record)) for record in tree)
+    return isinstance(tree, list) and any(fits_short(list(record)) for record in tree)
 
 
 def read_short_tree(tree: Tree, asked: Asked) -> Votes:
@@ -89,22 +89,18 @@ def read_short(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
     with engine_errors("the export"):
         frame = table.collect()
         others = [name for name in names if name not in _OWN and name != item]
-        told = choose_question(asked, others if asked.question else _may_be_questions(frame, item, others), _TITLE)
-        cells = as_text(frame[told], "label").fill_null("")
-        classes = {cell: _classes_of_cell(cell) for cell in cells.unique().to_list()}
+        found = others if asked.question else _may_be_questions(frame, item, others)
+        question = choose_question(asked, found, _TITLE)
         answers = pl.DataFrame(
             {
                 "item": as_text(frame[item], "item"),
                 "annotator": as_text(frame["annotator"], "annotator"),
-                "classes": cells.replace_strict(
-                    list(classes), pl.Series(list(classes.values()), dtype=pl.List(pl.String))
-                ),
-                "why_not": pl.Series([None] * frame.height, dtype=pl.String),
+                "classes": _classes_of_cells(as_text(frame[question], "label")),
                 "when": _times(frame),
                 "number": as_text(frame["annotation_id"], "annotation"),
             }
-        )
-    return votes_of(answers, asked, f"{_TITLE} (one row an annotation), question {told!r}")
+        ).with_columns(why_not=pl.lit(None, pl.String))
+    return votes_of(answers, asked, f"{_TITLE} (one row an annotation), question {question!r}")
 
 
 def _annotations_or_none(task: dict[str, Any]) -> list[Any]:
@@ -182,9 +178,21 @@ def _cell(value: Any) -> str | None:
     return value if isinstance(value, str) or value is None else json.dumps(value)
 
 
-def _classes_of_cell(cell: str) -> list[str]:
+def _classes_of_cells(cells: pl.Series) -> pl.Series:
+    """The classes in each cell, of which few differ."""
+    import polars as pl
+
+    distinct = cells.unique(maintain_order=True)
+    classes = [_classes_of_cell(cell) for cell in distinct.to_list()]
+    meaning = pl.DataFrame({"cell": distinct, "classes": pl.Series(classes, dtype=pl.List(pl.String))})
+    return cells.to_frame("cell").join(meaning, on="cell", how="left", maintain_order="left", nulls_equal=True)[
+        "classes"
+    ]
+
+
+def _classes_of_cell(cell: str | None) -> list[str]:
     """The classes in a cell: one as it is, several and other kinds as JSON."""
-    if not cell.strip():
+    if cell is None or not cell.strip():
         return []
     if not cell.lstrip().startswith(("[", "{")):
         return [cell]

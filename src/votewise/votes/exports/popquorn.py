@@ -51,7 +51,6 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
                 "item": as_text(frame[item], "item"),
                 "annotator": as_text(frame["user_id"], "annotator"),
                 "classes": classes.to_series(),
-                "why_not": pl.Series([None] * frame.height, dtype=pl.String),
             }
-        )
+        ).with_columns(why_not=pl.lit(None, pl.String), when=pl.lit(None, pl.Float64), number=pl.lit(None, pl.String))
     return votes_of(answers, asked, f"{_TITLE}, question {question!r}")

@@ -35,7 +35,7 @@ def read(tree: Tree, asked: Asked) -> Votes:
         answers, kind = [_choice(record, asked) for record in tree], "choices"
     elif labels := sorted({class_of(record["label"]) for record in tree if "label" in record}):
         label = choose_question(asked, labels, _TITLE)
-        fitting = [record for record in tree if name_of(record.get("label")) == label]
+        fitting = [record for record in tree if name_of(record.get("label")) in (label, None)]
         answers, kind = [_binary(record, asked, label, f"not {label}") for record in fitting], f"question {label!r}"
     else:
         _refuse_spans(tree)
@@ -53,8 +53,9 @@ def _choice(record: dict[str, Any], asked: Asked) -> Answer:
 
 def _binary(record: dict[str, Any], asked: Asked, yes: str, no: str) -> Answer:
     answer = _answer(record)
-    classes = {"accept": [yes], "reject": [no]}.get(answer, [])
-    return _given(record, asked, classes, "ignored" if answer == "ignore" else None)
+    is_nameless = yes != "accept" and "label" not in record
+    why_not = "ignored" if answer == "ignore" else "unlabelled" if is_nameless else None
+    return _given(record, asked, [yes if answer == "accept" else no], why_not)
 
 
 def _given(record: dict[str, Any], asked: Asked, classes: Sequence[str], why_not: str | None) -> Answer:

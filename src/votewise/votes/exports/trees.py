@@ -92,15 +92,18 @@ def _refuse(what: str, constant: str) -> Any:
 
 
 def _check_tree(root: Any, what: str) -> Tree:
-    children = list(root.values()) if isinstance(root, dict) else root
     # One task of Label Studio is an object with fields of every kind.
-    is_task = isinstance(root, dict) and isinstance(root.get("annotations"), list)
-    if is_task or (isinstance(children, list) and children and all(isinstance(child, dict) for child in children)):
-        return [root] if is_task else root
-    odd = next((child for child in children if not isinstance(child, dict)), None) if isinstance(children, list) else 0
-    came = describe(root) if not isinstance(children, list) else f"{describe(root)} of {describe(odd)}"
+    if isinstance(root, dict) and isinstance(root.get("annotations"), list):
+        return [root]
+    children = list(root.values()) if isinstance(root, dict) else root if isinstance(root, list) else None
+    if children and all(isinstance(child, dict) for child in children):
+        return root
+    came = describe(root)
+    if children is not None:
+        odd = next((child for child in children if not isinstance(child, dict)), None)
+        came += f" of {describe(odd)}" if children else " without any"
     raise InputError(
         f"{what} must hold objects, in a list or by name",
-        f"{came} came" if children else f"{describe(root)} without any came",
+        f"{came} came",
         "Export the answers of an annotation tool, or make a long table (.csv, .jsonl) of them",
     )
