@@ -293,3 +293,8 @@ def test_votes_are_no_delivery(votes: Votes) -> None:
     assert str(error.value) == (
         "delivery must be Delivery, but Votes came. Build one, e.g. votewise.Multipass(votes, seed=0)."
     )
+
+
+def test_rows_beyond_the_reference_are_refused(votes: Votes) -> None:
+    with torch.no_grad(), pytest.raises(InputError, match="items must lie between 0 and 19, but they run from 0 to 20"):
+        VotesCallback(Soft(votes), reference=votes).loss((torch.zeros(2, 3),), torch.tensor([[0], [20]]))

@@ -24,14 +24,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from votewise._checks import FloatArray, check_simplex, first_few
+from votewise._checks import FloatArray, IntArray, check_simplex, first_few
 from votewise._errors import InputError
 from votewise.targets import Targets, as_targets
 from votewise.votes import Votes
 
 
-def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, npt.NDArray[np.str_], FloatArray]:
-    """Inputs, labels and sample weights with which any classifier is fitted on votes.
+def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, IntArray, FloatArray]:
+    """Inputs, class numbers and sample weights with which any classifier is fitted on votes.
+
+    Classes are numbered, not named: scikit-learn would sort the names, and the columns of `predict_proba` with them.
 
     Args:
         X: N inputs, one for each item: an array, a sparse matrix or a frame.
@@ -39,14 +41,13 @@ def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, npt.NDArray[np.s
 
     Example:
         >>> import numpy as np
-        >>> votes = Votes.from_counts([[3, 1], [0, 4]], classes=["cat", "dog"])
-        >>> weighted_rows(np.array([[5.0], [6.0]]), votes)[1:]
-        (array(['cat', 'dog', 'dog'], dtype='<U3'), array([0.75, 0.25, 1.  ]))
+        >>> weighted_rows(np.array([[5.0], [6.0]]), Votes.from_counts([[3, 1], [0, 4]]))[1:]
+        (array([0, 1, 1]), array([0.75, 0.25, 1.  ]))
     """
     targets = as_targets(votes)
     _check_rows(X, len(targets.probs))
     items, classes = np.nonzero(targets.probs)
-    return _take(X, items), np.array(targets.classes)[classes], targets.probs[items, classes]
+    return _take(X, items), classes, targets.probs[items, classes]
 
 
 class VotesClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -170,7 +171,9 @@ def _take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Rows of an array, a sparse matrix or a frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    return (X.tocsr() if hasattr(X, "tocsr") else X if hasattr(X, "shape") else np.asarray(X))[rows]
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    return (X if hasattr(X, "shape") else np.asarray(X))[rows]
 
 
 def _check_rows(X: Any, n_items: int) -> None:
@@ -183,9 +186,9 @@ def _check_rows(X: Any, n_items: int) -> None:
 
 
 def _check_classes(given: npt.NDArray[Any], fitted: npt.NDArray[Any]) -> None:
-    """Refuse other classes than the fitted ones, by name where both have names, else by number."""
-    both_named = given.dtype.kind == fitted.dtype.kind
-    if len(given) != len(fitted) or (both_named and (given != fitted).any()):
+    """Refuse other classes than the fitted ones: other names, or, of names and numbers, another count."""
+    alike = given.dtype.kind == fitted.dtype.kind
+    if len(given) != len(fitted) or (alike and (given != fitted).any()):
         raise InputError(
             f"y must have the classes of the fit, {first_few(fitted)}",
             f"{first_few(given)} came",

@@ -108,7 +108,7 @@ class VotesLoader:
             skip: batches to leave out at the start, to go on inside an epoch; they are loaded and thrown away.
         """
         epoch, skip = check_whole_number("epoch", epoch), check_whole_number("skip", skip)
-        for part in (self.loader, self.loader.sampler, self.loader.batch_sampler):
+        for part in (self.loader, *(getattr(self.loader, name, None) for name in ("sampler", "batch_sampler"))):
             set_epoch = getattr(part, "set_epoch", None)
             if set_epoch is not None:
                 set_epoch(epoch)

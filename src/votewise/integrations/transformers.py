@@ -17,14 +17,16 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import EvalPrediction, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from votewise._checks import FloatArray, check_kind
+from votewise._checks import FloatArray, check_kind, check_rows
 from votewise._errors import InputError
-from votewise.delivery import Delivery, Soft
+from votewise.delivery import Delivery
 from votewise.integrations.torch import ITEM, targets_of
 from votewise.targets import Targets, as_targets
 from votewise.votes import Votes
 
 Collator = Callable[[list[dict[str, Any]]], Any]
+
+_REPLACED = (ITEM, "label", "labels", "label_ids")
 
 
 class VotesCollator:
@@ -49,9 +51,6 @@ class VotesCollator:
         return batch
 
 
-_REPLACED = (ITEM, "label", "labels", "label_ids")
-
-
 class VotesCallback(TrainerCallback):
     """What `Trainer` needs beside a `VotesCollator`: `compute_loss_func=votes.loss, callbacks=[votes]`.
 
@@ -68,8 +67,7 @@ class VotesCallback(TrainerCallback):
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
         self.delivery = delivery
         self.reference = None if reference is None else as_targets(reference)
-        self._shares = None if self.reference is None else Soft(self.reference)
-        self._epoch: int | None = None
+        self._epoch = -1
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -81,8 +79,7 @@ class VotesCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Move on; `state.epoch` itself lags behind where a callback ended an epoch early."""
-        if self._epoch is not None:
-            self._epoch += 1
+        self._epoch += 1
 
     def loss(self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None) -> Tensor:
         """Soft cross-entropy with the epoch's targets; in evaluation, with what people said.
@@ -94,7 +91,7 @@ class VotesCallback(TrainerCallback):
         """
         rows = _rows(labels)
         # Trainer evaluates without gradients, and trains with them.
-        targets = self._delivered(rows) if torch.is_grad_enabled() else self._said(rows)
+        targets = self._delivered(rows) if torch.is_grad_enabled() else self._said(rows).float()
         logits = outputs["logits"] if isinstance(outputs, Mapping) else outputs[0]
         if logits.shape != targets.shape:
             raise InputError(
@@ -118,31 +115,27 @@ class VotesCallback(TrainerCallback):
             rows = _rows(torch.from_numpy(np.asarray(prediction.label_ids)))
             given = prediction.predictions
             logits = torch.from_numpy(given[0] if isinstance(given, tuple) else given)
-            reference, probs = _given(self.reference).probs[rows.numpy()], logits.double().softmax(dim=1).numpy()
-            return {name: metric(reference, probs) for name, metric in metrics.items()}
+            reference, probs = self._said(rows), logits.double().softmax(dim=1)
+            return {name: metric(reference.numpy(), probs.numpy()) for name, metric in metrics.items()}
 
         return compute
 
     def _delivered(self, rows: Tensor) -> Tensor:
-        if self._epoch is None:
+        """What is delivered in the trainer's epoch, (B, K) float32."""
+        if self._epoch < 0:
             raise InputError(
-                "the loss must know the epoch",
-                "no training has begun",
-                "Pass callbacks=[...] to Trainer, too",
+                "the loss must know the epoch", "no training has begun", "Pass callbacks=[...] to Trainer, too"
             )
         return targets_of(self.delivery, self._epoch, rows)
 
     def _said(self, rows: Tensor) -> Tensor:
-        return targets_of(Soft(_given(self.reference)) if self._shares is None else self._shares, 0, rows)
-
-
-def _given(reference: Targets | None) -> Targets:
-    """What people said, or a word on how to give it."""
-    if reference is None:
-        raise InputError(
-            "evaluation needs what people said of its items", "no reference was given", "Pass reference=votes"
-        )
-    return reference
+        """What people said, (B, K) float64."""
+        if self.reference is None:
+            raise InputError(
+                "evaluation needs what people said of its items", "no reference was given", "Pass reference=votes"
+            )
+        shares = self.reference.probs[check_rows(rows.cpu().numpy(), len(self.reference.probs))]
+        return torch.from_numpy(shares).to(rows.device)
 
 
 def _rows(labels: Tensor | None) -> Tensor:
