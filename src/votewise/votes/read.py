@@ -125,7 +125,9 @@ def _is_plain(source: Any, form: str | None, columns: _Columns, export: str | No
     named = [name for name in ("annotator", "label") if getattr(columns, name) is not None] + ["form"] * (
         form is not None
     )
-    is_array = isinstance(source, np.ndarray) or str(source).lower().endswith(".npy")
+    is_array = isinstance(source, np.ndarray) or (
+        isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() == ".npy"
+    )
     if export is not None and (named or is_array):
         raise InputError(
             "format and question are for exports of annotation tools",

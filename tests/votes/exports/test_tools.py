@@ -569,9 +569,18 @@ def test_doccano_of_one_user_and_of_all_together(tmp_path: Path) -> None:
     lines = [{key: value for key, value in one.items() if key != "annotator"} for one in records("doccano.jsonl")]
     votes = read_votes(write(tmp_path / "ann.jsonl", lines[::2]))
     assert (given_counts(votes), votes.ballots) == ({"1": {"negative": 1}, "2": {"positive": 1}}, None)
+    assert votes.notes == ()
     together = [{**lines[0], "label": ["negative", "positive"]}]
     with pytest.raises(InputError, match="an answer must name one class"):
         read_votes(write(tmp_path / "all.jsonl", together))
+
+
+def test_doccano_old_annotations_by_time(tmp_path: Path) -> None:
+    lines = records("doccano_old.jsonl")
+    earlier = {**lines[0]["annotations"][0], "label": 9, "updated_at": "2019-01-01T00:00:00Z"}
+    lines[0]["annotations"].append(earlier)
+    votes = read_votes(write(tmp_path / "old.jsonl", lines))
+    assert (given_counts(votes), votes.notes) == (EXPECTED["doccano_old.jsonl"].counts, (AGAIN,))
 
 
 def test_doccano_spans_are_refused(tmp_path: Path) -> None:
@@ -640,6 +649,8 @@ def test_chaosnli_class_lists_and_empty_items(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="every item needs at least one vote"):
         read_votes(path)
     assert read_votes(path, empty="drop").item_ids.tolist() == ["x#1"]
+    write(path, [{**first, "label_counter": {"e": 3, "n": 7, "c": 0}}])  # a zero may be written or not
+    assert read_votes(path).counts.tolist() == [[0, 3, 7]]
 
 
 def test_peerannot_metadata(tmp_path: Path) -> None:
@@ -650,6 +661,11 @@ def test_peerannot_metadata(tmp_path: Path) -> None:
     named = read_votes(answers)
     assert (named.classes, named.counts.tolist()) == (("cat", "dog", "ant"), [[1, 0, 1], [0, 0, 1]])
     assert named.provenance == "peerannot answers, classes named in metadata.json"
+    write(tmp_path / "metadata.json", {"classes": ["2", "1", "0"]})  # names that look like other numbers
+    assert (read_votes(answers).classes, read_votes(answers).counts.tolist()) == (
+        ("2", "1", "0"),
+        [[1, 0, 1], [0, 0, 1]],
+    )
     write(tmp_path / "metadata.json", {"n_classes": 2})
     with pytest.raises(InputError, match="labels must be in the class list 0, 1"):
         read_votes(answers)
@@ -676,4 +692,6 @@ def test_popquorn_ratings_are_not_guessed(tmp_path: Path) -> None:
     frame = pd.read_csv(SAMPLES / "popquorn.csv").assign(rudeness=[1, 2, 3, 4])
     with pytest.raises(InputError, match=r"has 2 that may be \('offensiveness', 'rudeness'\)"):
         read_votes(frame)
+    with pytest.raises(InputError, match="there is no column 'key' among 'instance_id'"):
+        read_votes(frame, question="rudeness", item="key")
     assert given_counts(read_votes(frame, question="rudeness")) == {"530": {"1": 1, "2": 1}, "12": {"3": 1, "4": 1}}

@@ -73,13 +73,25 @@ def item_of(record: dict[str, Any], asked: Asked, usual: Sequence[str], inside: 
     )
 
 
+def item_column(names: Sequence[str], asked: Asked, usual: str) -> str:
+    """The column of a table that names items: the one asked for, or the usual one."""
+    item = asked.item or usual
+    if item not in names:
+        raise InputError(
+            "an export needs the id of each item",
+            f"there is no column {item!r} among {first_few(names)}",
+            "Say which column it is with item= (--item)",
+        )
+    return item
+
+
 def name_of(value: Any) -> str | None:
     """A text or number as text; None for nothing and for what is no name."""
     if isinstance(value, str):
         return value.strip() or None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value).lower() if isinstance(value, bool) else None
-    return None if value != value else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (int, float)) else None
 
 
 def class_of(value: Any) -> str:

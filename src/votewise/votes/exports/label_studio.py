@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from votewise._checks import first_few
 from votewise._errors import InputError
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, seconds, votes_of
-from votewise.votes.exports.asked import Asked, choose_question, class_of, describe, item_of, name_of, objects
+from votewise.votes.exports.asked import (
+    Asked,
+    choose_question,
+    class_of,
+    describe,
+    item_column,
+    item_of,
+    name_of,
+    objects,
+)
 from votewise.votes.exports.trees import Tree
 from votewise.votes.sources import engine_errors
 from votewise.votes.table import Votes
@@ -79,13 +88,7 @@ def read_short(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
     """
     import polars as pl
 
-    item = asked.item or "id"
-    if item not in names:
-        raise InputError(
-            "an export needs the id of each item",
-            f"there is no column {item!r} among {first_few(names)}",
-            "Say which column it is with item= (--item)",
-        )
+    item = item_column(names, asked, "id")
     with engine_errors("the export"):
         frame = table.collect()
         others = [name for name in names if name not in _OWN and name != item]

@@ -52,8 +52,8 @@ def _class_names(asked: Asked) -> tuple[tuple[str, ...] | None, str]:
 
 
 def _class(label: Any, names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The class of a label; a number stands for the name in its place."""
+    if names is not None and type(label) is int and 0 <= label < len(names):
+        return (names[label],)
     written = name_of(label)
-    if written is None:
-        return ()
-    is_number = names is not None and written.isdecimal() and written not in names and int(written) < len(names)
-    return (names[int(written)],) if names is not None and is_number else (written,)
+    return () if written is None else (written,)

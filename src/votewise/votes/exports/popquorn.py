@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from votewise.votes.exports.answers import votes_of
-from votewise.votes.exports.asked import Asked, choose_question
+from votewise.votes.exports.asked import Asked, choose_question, item_column
 from votewise.votes.sources import engine_errors
 from votewise.votes.table import Votes
 from votewise.votes.tally import as_text
@@ -34,7 +34,7 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
     """
     import polars as pl
 
-    item = asked.item or "instance_id"
+    item = item_column(names, asked, "instance_id")
     question = choose_question(asked, [name for name in names if name not in _REST and name != item], _TITLE)
     with engine_errors("the table"):
         frame = table.select(item, "user_id", question).collect()

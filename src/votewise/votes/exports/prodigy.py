@@ -33,14 +33,14 @@ def read(tree: Tree, asked: Asked) -> Votes:
     if any("accept" in record or "options" in record for record in tree):
         refuse_question(asked, f"a choice in a {_TITLE}")
         answers, kind = [_choice(record, asked) for record in tree], "choices"
-    elif labels := sorted({class_of(record["label"]) for record in tree if "label" in record}):
+    elif labels := sorted({name for record in tree if (name := name_of(record.get("label"))) is not None}):
         label = choose_question(asked, labels, _TITLE)
         fitting = [record for record in tree if name_of(record.get("label")) in (label, None)]
-        answers, kind = [_binary(record, asked, label, f"not {label}") for record in fitting], f"question {label!r}"
+        answers, kind = [_fit(record, asked, label) for record in fitting], f"question {label!r}"
     else:
         _refuse_spans(tree)
         refuse_question(asked, f"yes and no in a {_TITLE}")
-        answers, kind = [_binary(record, asked, "accept", "reject") for record in tree], "accept or reject"
+        answers, kind = [_yes_or_no(record, asked, "accept", "reject") for record in tree], "accept or reject"
     return votes_of(answers_frame(answers), asked, f"{_TITLE}, {kind}")
 
 
@@ -51,11 +51,15 @@ def _choice(record: dict[str, Any], asked: Asked) -> Answer:
     return _given(record, asked, [] if why_not else [class_of(one) for one in named], why_not)
 
 
-def _binary(record: dict[str, Any], asked: Asked, yes: str, no: str) -> Answer:
+def _fit(record: dict[str, Any], asked: Asked, label: str) -> Answer:
+    if name_of(record.get("label")) is None:
+        return _given(record, asked, [], "unlabelled")
+    return _yes_or_no(record, asked, label, f"not {label}")
+
+
+def _yes_or_no(record: dict[str, Any], asked: Asked, yes: str, no: str) -> Answer:
     answer = _answer(record)
-    is_nameless = yes != "accept" and "label" not in record
-    why_not = "ignored" if answer == "ignore" else "unlabelled" if is_nameless else None
-    return _given(record, asked, [yes if answer == "accept" else no], why_not)
+    return _given(record, asked, [yes if answer == "accept" else no], "ignored" if answer == "ignore" else None)
 
 
 def _given(record: dict[str, Any], asked: Asked, classes: Sequence[str], why_not: str | None) -> Answer:
