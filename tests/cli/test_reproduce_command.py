@@ -63,7 +63,8 @@ def test_tiny_from_data_to_numbers(
         assert line["distance"] is None
 
     monkeypatch.setattr(
-        "votewise.experiments.execute.train_run", lambda *_, **__: pytest.fail("what is there is not trained again")
+        "votewise.experiments.execute.train_run_with_models",
+        lambda *_, **__: pytest.fail("what is there is not trained again"),
     )
     monkeypatch.setattr(
         "votewise.experiments.execute._on_cores", lambda *_: pytest.fail("what is there is not trained again")
@@ -117,9 +118,9 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
     recipe = suites.paper_recipe()
     monkeypatch.setattr(suites, "paper_recipe", lambda: replace(recipe, learning_rate=1e30))
 
-    def in_this_process(configs: object, material: object, _jobs: object, _listener: object, keep: object) -> None:
+    def in_this_process(configs: object, material: object, _jobs: object, _listener: object, keeper: object) -> None:
         for config in configs:  # type: ignore[attr-defined]
-            keep(config, run.train_run(config, material))  # type: ignore[operator, arg-type]
+            keeper.keep(config, run.train_run(config, material), {})  # type: ignore[attr-defined, arg-type]
 
     monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
     tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1")

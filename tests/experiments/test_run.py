@@ -17,7 +17,7 @@ from votewise._errors import InputError, VotewiseError
 from votewise.experiments import estimate, run
 from votewise.experiments.catalog import METHODS
 from votewise.experiments.estimate import expected_seconds, training_images
-from votewise.experiments.execute import Keep, Listener, execute, missing_runs
+from votewise.experiments.execute import Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.run import (
     RunConfig,
@@ -27,6 +27,7 @@ from votewise.experiments.run import (
     softmax,
     split_items,
     train_run,
+    train_run_with_models,
 )
 from votewise.records import RecordStore, RunRecord, differences, run_id, same_result
 from votewise.training import TrainConfig, train_job
@@ -47,11 +48,11 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
     trained: list[RunConfig] = []
 
     def in_this_process(
-        configs: Sequence[RunConfig], material: Material, _jobs: int | None, _listener: Listener, keep: Keep
+        configs: Sequence[RunConfig], material: Material, _jobs: int | None, _listener: Listener, keeper: Any
     ) -> None:
         for config in configs:
             trained.append(config)
-            keep(config, train_run(config, material))
+            keeper.keep(config, train_run(config, material), {})
 
     monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
     return trained
@@ -299,10 +300,10 @@ def test_a_full_disk(here: list[RunConfig], tmp_path: Path, monkeypatch: pytest.
     store, runs, notes, told = RecordStore(tmp_path / "runs"), suite(4), [], []
     write = store.write
 
-    def refuse(record: RunRecord, *rest: Any) -> None:
+    def refuse(record: RunRecord, *rest: Any, **options: Any) -> None:
         if record.config == runs[1].to_dict():
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(record, *rest)
+        write(record, *rest, **options)
 
     monkeypatch.setattr(store, "write", refuse)
     with pytest.raises(OSError, match="No space left on device") as error:
@@ -373,10 +374,11 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         calls.append((len(jobs), options["at_once"]))
         return train_jobs(make, inputs, jobs, config, device="cpu", **options)
 
-    real: Callable[..., RunRecord] = train_run
+    real: Callable[..., Any] = train_run_with_models
     monkeypatch.setattr(training, "train_jobs", on_cpu)
     monkeypatch.setattr(
-        "votewise.experiments.execute.train_run", lambda *args, **options: real(*args, **{**options, "device": "cpu"})
+        "votewise.experiments.execute.train_run_with_models",
+        lambda *args, **options: real(*args, **{**options, "device": "cpu"}),
     )
     monkeypatch.setattr("votewise.experiments.execute.choose_device", lambda _: "cuda")
     monkeypatch.setattr(run, "environment", lambda device: {"device_kind": device})

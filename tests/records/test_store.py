@@ -174,22 +174,34 @@ def test_unknown_runs(store: RecordStore, place: Path, name: Any) -> None:
         )
 
 
-def test_a_list_of_many_runs_is_quick(store: RecordStore) -> None:
-    """200 runs of 300 kB, without reading their arrays."""
-    logits = np.random.default_rng(0).normal(size=(3750, 10))
-    curves = {name: np.linspace(0.1, 0.9, 200) / 3 for name in "abcdefgh"}
-    for seed in range(200):
-        folder = store.folder / run_id({"seed": seed})
-        if seed == 0:
-            store.write(changed(DONE, config={"seed": 0}, arrays={"logits": logits}, curves=curves))
-            first = folder
-        else:  # copies, since 200 durable writes would take longer than the test
-            shutil.copytree(first, folder)
-            forge(folder, config={"seed": seed})
-    start = time.perf_counter()
+def test_a_list_of_runs_reads_no_arrays(store: RecordStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(3):
+        store.write(changed(DONE, config={"seed": seed}))
+    monkeypatch.setattr("votewise.records._folder.read_arrays", lambda *_: pytest.fail("an array was read"))
     found, faults = store.survey()
-    assert time.perf_counter() - start < 1
-    assert (len(found), faults) == (200, [])
+    assert (len(found), faults) == (3, [])
+
+
+# Attached files that come and go
+
+
+def test_files_can_be_attached_listed_and_let_go(store: RecordStore) -> None:
+    store.write(DONE, {"best.bin": lambda path: path.write_bytes(b"weights") and None})
+    assert store.attached(DONE.run_id) == ("best.bin",)
+    store.detach(DONE.run_id)
+    assert store.attached(DONE.run_id) == ()
+    assert same_result(store.read(DONE.run_id), DONE)
+    store.detach(DONE.run_id)  # nothing is left to do
+    assert [path.name for path in store.folder.iterdir() if path.name != ".lock"] == [DONE.run_id]
+
+
+def test_a_finished_run_is_replaced_only_when_asked_to(store: RecordStore) -> None:
+    other = changed(DONE, numbers={"soft_nll_best": 0.25})
+    store.write(DONE)
+    with pytest.raises(InputError, match="a run done twice must give the same result"):
+        store.write(other)
+    store.write(other, replace=True)
+    assert same_result(store.read(DONE.run_id), other)
 
 
 # Damage

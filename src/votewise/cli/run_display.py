@@ -33,18 +33,18 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, k
     from votewise.experiments.execute import Listener
 
     columns = (
-        TextColumn("{task.fields[ended]} of {task.fields[runs]} runs"),
+        TextColumn("{task.fields[ended]} of {task.fields[runs]} runs{task.fields[diagnosed]}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    ended = 0
+    ended = diagnosed = 0
     silent = quiet or not sys.stderr.isatty()
     with Progress(*columns, console=Console(stderr=True), disable=silent, speed_estimate_period=300) as display:
         images = sum(training_images(config, material) for config in todo)
-        task = display.add_task("", total=images, ended=0, runs=len(todo), rate="")
+        task = display.add_task("", total=images, ended=0, runs=len(todo), rate="", diagnosed="")
 
         def on_images(more: int) -> None:
             display.advance(task, more)
@@ -59,8 +59,18 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, k
             if record.status == "failed":
                 options.note(f"{_name(record)} failed: {record.failure}", quiet=False)
 
+        def on_diagnosis(record: RunRecord) -> None:
+            nonlocal diagnosed
+            diagnosed += 1
+            display.update(task, diagnosed=f", {diagnosed} diagnosed")
+            if record.status == "failed":
+                options.note(f"a diagnosis failed: {record.failure}", quiet=False)
+
+        def on_note(text: str) -> None:
+            options.note(text, quiet=False)
+
         try:
-            yield Listener(on_done=on_done, on_images=on_images, on_note=lambda text: options.note(text, quiet=False))
+            yield Listener(on_done=on_done, on_images=on_images, on_diagnosis=on_diagnosis, on_note=on_note)
         except KeyboardInterrupt:
             if kept:
                 options.note(f"{ended} of {len(todo)} runs are done and kept; the same command goes on.", quiet=False)

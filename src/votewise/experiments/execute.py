@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from votewise._errors import DivergedError, InputError, VotewiseError
 from votewise.experiments.material import Material
 from votewise.experiments.processes import in_processes, tick
 from votewise.experiments.run import (
+    Models,
     RunConfig,
     choose_device,
     make_job,
     make_record,
     model_maker,
+    models_of,
     split_items,
-    train_run,
+    train_run_with_models,
 )
 from votewise.records import RecordStore, RunRecord, run_id
 
@@ -34,11 +37,13 @@ class Listener:
     Attributes:
         on_done: called with each record as its run ends.
         on_images: called with how many more training images were passed since it was last called.
+        on_diagnosis: called with the record of each diagnosis of a run's models as it ends.
         on_note: called with what a user should know.
     """
 
     on_done: Callable[[RunRecord], None] = lambda _: None
     on_images: Callable[[int], None] = lambda _: None
+    on_diagnosis: Callable[[RunRecord], None] = lambda _: None
     on_note: Callable[[str], None] = lambda _: None
 
 
@@ -55,6 +60,24 @@ def missing_runs(
     return [config for config in different if not _is_known(store, config, retry_failed)]
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """What is kept of runs besides their records.
+
+    Attributes:
+        models: whether their weights are attached to the records, as "best.safetensors" and so on.
+        epoch: an epoch, counted from 0, whose weights are kept as "common.safetensors" besides the best and the last.
+        anew: runs that are done although they are there, and replace what is there.
+    """
+
+    models: bool = False
+    epoch: int | None = None
+    anew: frozenset[RunConfig] = frozenset()
+
+
+RECORDS_ALONE = Keeping()
+
+
 def execute(
     configs: Sequence[RunConfig],
     material: Material,
@@ -63,6 +86,7 @@ def execute(
     device: str = "auto",
     jobs: int | None = None,
     retry_failed: bool = False,
+    keeping: Keeping = RECORDS_ALONE,
     listener: Listener = NOBODY,
 ) -> list[RunRecord]:
     """Do the runs that a store lacks, keep each as it ends, and return the records of all.
@@ -76,38 +100,43 @@ def execute(
         device: "cpu", "cuda" or "auto".
         jobs: processes on a CPU, all cores if left out; runs at once on a GPU.
         retry_failed: whether to do failed runs again.
+        keeping: what to keep besides the records.
         listener: who is told.
     """
-    keeper = _Keeper(store, listener)
-    todo = missing_runs(configs, store, retry_failed=retry_failed)
+    keeper = _Keeper(store, keeping, listener)
+    missing = set(missing_runs(configs, store, retry_failed=retry_failed)) | keeping.anew
+    todo = [config for config in dict.fromkeys(configs) if config in missing]
     if todo:
         work = _on_gpu if choose_device(device) == "cuda" else _on_cores
-        work(todo, material, jobs, listener, keeper.keep)
+        work(todo, material, jobs, listener, keeper)
     if keeper.refused is not None:  # told only now, so that the other runs could go on
         raise keeper.refused
     return [_record(config, keeper.done, store) for config in configs]
 
 
-Keep = Callable[[RunConfig, RunRecord], None]
-
-
 class _Keeper:
     """Writes each record as it comes, and remembers the first refusal of the system to do so."""
 
-    def __init__(self, store: RecordStore | None, listener: Listener) -> None:
-        self.store, self.listener = store, listener
+    def __init__(self, store: RecordStore | None, keeping: Keeping, listener: Listener) -> None:
+        self.store, self.keeping, self.listener = store, keeping, listener
         self.done: dict[RunConfig, RunRecord] = {}
         self.refused: OSError | None = None
 
-    def keep(self, config: RunConfig, record: RunRecord) -> None:
+    def keep(self, config: RunConfig, record: RunRecord, models: Models) -> None:
         self.done[config] = record
         try:
             if self.store is not None:
-                self.store.write(record)
+                self.store.write(record, self._files(models), replace=config in self.keeping.anew)
         except OSError as error:
             self.refused = self.refused or error
             self.listener.on_note(f"the record of {config.method}, seed {config.seed}, was not written: {error}.")
         self.listener.on_done(record)
+
+    def _files(self, models: Models) -> dict[str, Callable[[Path], None]]:
+        from votewise.training.checkpoint import save_state
+
+        kept = models if self.keeping.models else {}
+        return {f"{when}.safetensors": partial(save_state, state=state) for when, state in kept.items()}
 
 
 def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordStore | None) -> RunRecord:
@@ -122,7 +151,7 @@ def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool
 
 
 def _on_cores(
-    configs: Sequence[RunConfig], material: Material, jobs: int | None, listener: Listener, keep: Keep
+    configs: Sequence[RunConfig], material: Material, jobs: int | None, listener: Listener, keeper: _Keeper
 ) -> None:
     """Each run in a process of its own, with the plain loop."""
     seen = 0
@@ -133,12 +162,17 @@ def _on_cores(
         seen = ticks
 
     futures = in_processes(
-        _train_in_worker, configs, jobs=jobs, setup=_set_material, setup_arguments=(material,), on_ticks=count
+        partial(_train_in_worker, keeping=replace(keeper.keeping, anew=frozenset())),
+        configs,
+        jobs=jobs,
+        setup=_set_material,
+        setup_arguments=(material,),
+        on_ticks=count,
     )
     broken = False
     for place, future in futures:
         try:
-            keep(configs[place], future.result())
+            keeper.keep(configs[place], *future.result())
         except BrokenProcessPool:  # of all that are not finished; those that are may still be to come
             broken = True
     if broken:
@@ -156,13 +190,14 @@ def _set_material(material: Material) -> None:
     _material = material
 
 
-def _train_in_worker(config: RunConfig) -> RunRecord:
+def _train_in_worker(config: RunConfig, keeping: Keeping) -> tuple[RunRecord, Models]:
     assert _material is not None
-    return train_run(config, _material, on_epoch=tick)
+    record, models = train_run_with_models(config, _material, keep_epoch=keeping.epoch, on_epoch=tick)
+    return record, models if keeping.models else {}
 
 
 def _on_gpu(
-    configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener, keep: Keep
+    configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener, keeper: _Keeper
 ) -> None:
     """Runs alike in model, recipe and split together, several at once; scored and kept while the next ones train."""
     import torch
@@ -174,13 +209,14 @@ def _on_gpu(
     inputs = torch.tensor(material.inputs)
 
     def score_and_keep(config: RunConfig, outcome: Trained | DivergedError, seconds: float, beside: int) -> None:
-        keep(config, make_record(config, material, outcome, seconds=seconds, device="cuda", at_once=beside))
+        record = make_record(config, material, outcome, seconds=seconds, device="cuda", at_once=beside)
+        keeper.keep(config, record, models_of(outcome))
 
     with ThreadPoolExecutor(1) as scorer:
         for group in _alike(configs):
             make, items = model_maker(group[0], material), _training_items(group[0], material)
             if has_dropout(build_model(make, seed=0)):
-                _one_by_one(group, material, partial(listener.on_images, items), keep)
+                _one_by_one(group, material, partial(listener.on_images, items), keeper)
                 continue
             outcomes = train_jobs(
                 make,
@@ -188,6 +224,7 @@ def _on_gpu(
                 [make_job(config, material) for config in group],
                 group[0].recipe,
                 at_once=at_once or AT_ONCE,
+                keep_epoch=keeper.keeping.epoch,
                 on_epoch=partial(_count_epoch, listener, items),
                 on_note=listener.on_note,
             )
@@ -199,9 +236,14 @@ def _on_gpu(
                 future.result()
 
 
-def _one_by_one(configs: Sequence[RunConfig], material: Material, on_epoch: Callable[[], None], keep: Keep) -> None:
+def _one_by_one(
+    configs: Sequence[RunConfig], material: Material, on_epoch: Callable[[], None], keeper: _Keeper
+) -> None:
     for config in configs:
-        keep(config, train_run(config, material, device="cuda", on_epoch=on_epoch))
+        epoch = keeper.keeping.epoch
+        keeper.keep(
+            config, *train_run_with_models(config, material, device="cuda", keep_epoch=epoch, on_epoch=on_epoch)
+        )
 
 
 def _count_epoch(listener: Listener, images: int, _place: int) -> None:

@@ -19,6 +19,7 @@ from votewise.records import RunRecord
 
 if TYPE_CHECKING:
     from votewise.training import Job, TrainConfig, Trained
+    from votewise.training.runs import State
 
 # Part of every config: raised when the same config would no longer give the same run.
 RUN_VERSION = 1
@@ -195,10 +196,31 @@ def choose_device(wanted: str) -> str:
     return wanted
 
 
-def train_run(
-    config: RunConfig, material: Material, *, device: str = "cpu", on_epoch: Callable[[], None] | None = None
-) -> RunRecord:
+Models = dict[str, "State"]
+
+
+def models_of(outcome: Trained | DivergedError) -> Models:
+    """The weights of a run by when they were taken: "best", "last" and, where an epoch was named for it, "common"."""
+    if isinstance(outcome, DivergedError):
+        return {}
+    models = {"best": outcome.best, "last": outcome.last}
+    return models if outcome.kept is None else models | {"common": outcome.kept}
+
+
+def train_run(config: RunConfig, material: Material, *, device: str = "cpu") -> RunRecord:
     """One run with the plain loop, from votes to record."""
+    return train_run_with_models(config, material, device=device)[0]
+
+
+def train_run_with_models(
+    config: RunConfig,
+    material: Material,
+    *,
+    device: str = "cpu",
+    keep_epoch: int | None = None,
+    on_epoch: Callable[[], None] | None = None,
+) -> tuple[RunRecord, Models]:
+    """The record of one run with the plain loop, and its models."""
     import torch
 
     from votewise.training import train_job
@@ -212,11 +234,13 @@ def train_run(
             make_job(config, material),
             config.recipe,
             device=device,
+            keep_epoch=keep_epoch,
             on_epoch=on_epoch,
         )
     except DivergedError as error:
         outcome = error
-    return make_record(config, material, outcome, seconds=time.perf_counter() - start, device=device)
+    record = make_record(config, material, outcome, seconds=time.perf_counter() - start, device=device)
+    return record, models_of(outcome)
 
 
 def model_maker(config: RunConfig, material: Material) -> Callable[[], Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
@@ -26,12 +27,14 @@ class Model:
         kind: of the inputs it takes, one of `KINDS`.
         build: from the number of classes and the shape of one input: images (H, W, C), features (D,), n-grams (L,).
         least_side: pixels an image must have on each side.
+        last_maps: the layer of such a network whose output is its last maps of an image; None where it has none.
     """
 
     summary: str
     kind: str
     build: Callable[[int, tuple[int, ...]], nn.Module]
     least_side: int = 1
+    last_maps: Callable[[Any], nn.Module] | None = None
 
 
 # The first of a kind is its default.
@@ -41,12 +44,14 @@ MODELS: dict[str, Model] = {
         "images",
         lambda n_classes, shape: SmallCNN(n_classes, channels=shape[2]),
         least_side=8,
+        last_maps=lambda network: network.stages[-1],
     ),
     "resnet18": Model(
         "ResNet-18 for small images, 11 million weights; wants a GPU",
         "images",
         lambda n_classes, shape: ResNet18(n_classes, channels=shape[2]),
         least_side=16,  # a batch of one image of less would leave its last norms a single value to work on
+        last_maps=lambda network: network.blocks[-1],
     ),
     "mlp": Model(
         "standardised features, one hidden layer of 64",

@@ -80,6 +80,11 @@ def write_folder(folder: Path, record: RunRecord, files: Mapping[str, FileWriter
     sync_folder(folder)
 
 
+def attached_names(marks: Mapping[str, FileMark]) -> tuple[str, ...]:
+    """The files of a record that are not its own."""
+    return tuple(sorted(name for name in marks if name != _ARRAYS))
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a loss of power."""
     handle = os.open(folder, os.O_RDONLY)

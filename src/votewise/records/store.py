@@ -6,7 +6,8 @@ Whatever happens to a writer, a record is there whole or not at all:
 - A folder cannot be renamed over another. A record that replaces another therefore takes two steps: the old one is
   renamed to `.old-<id>`, the new one into place. Readers look in both, so a writer killed in between leaves the old
   record in force, and the next writer puts it back. The old one is deleted only when the new one is durable.
-- Only the record of a failed run is ever replaced. A damaged one is kept aside as `.corrupt-<id>-<number>`.
+- The record of a finished run is replaced only where the caller says so. A damaged one is kept aside as
+  `.corrupt-<id>-<number>`.
 - Writers exclude each other with a lock that the system drops when a process ends, however it ends. Who holds it knows
   that every `.part-` and `.old-` was left by a dead process.
 - Readers take no lock and write nothing. One that meets a record just as it is replaced reads it again.
@@ -80,6 +81,15 @@ class RecordStore:
             run_id, lambda folder: _folder.checked_file(folder, name, _read_summary(folder, run_id)[1])
         )
 
+    def attached(self, run_id: str) -> tuple[str, ...]:
+        """The names of the files attached to a record."""
+        return self._steadily(run_id, lambda folder: _folder.attached_names(_read_summary(folder, run_id)[1]))
+
+    def detach(self, run_id: str) -> None:
+        """Keep a record without the files attached to it."""
+        if self.attached(run_id):
+            self.write(self.read(run_id), replace=True)
+
     def records(self) -> Iterator[RunRecord]:
         """All records that can be read, in the order of their ids."""
         return (found for found in self._each(self.read) if isinstance(found, RunRecord))
@@ -93,7 +103,7 @@ class RecordStore:
         found = list(self._each(self.read_summary))
         return [one for one in found if isinstance(one, RunSummary)], [one for one in found if isinstance(one, Fault)]
 
-    def write(self, record: RunRecord, files: Mapping[str, FileWriter] = _NO_FILES) -> None:
+    def write(self, record: RunRecord, files: Mapping[str, FileWriter] = _NO_FILES, *, replace: bool = False) -> None:
         """Add a record, whole or not at all.
 
         A finished run that is there already with the same result is kept as it is, also if the new one failed;
@@ -102,12 +112,13 @@ class RecordStore:
         Args:
             record: what to write.
             files: by name, functions that write a file to attach to the path they are given.
+            replace: whether the record takes the place of one that is there, whatever that says.
         """
         check_kind("record", record, RunRecord, "Build a RunRecord")
         _folder.check_file_names(files)
         with self._as_only_writer():
             known = self._read_if_whole(record.run_id)
-            if known is not None and _stands(known, record, self.folder):
+            if known is not None and not replace and _stands(known, record, self.folder):
                 return
             part = self.folder / f"{_PART}{record.run_id}"
             try:

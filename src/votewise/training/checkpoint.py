@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from votewise._checks import check_choice, first_few
 from votewise._errors import InputError, MissingExtraError
@@ -77,6 +77,22 @@ class ModelConfig:
         )
 
 
+def save_state(path: str | os.PathLike[str], state: Mapping[str, Tensor]) -> None:
+    """Write weights and buffers by name as safetensors, whole or not at all."""
+    _write_tensors(path, state, None)
+
+
+def load_state(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """Weights and buffers that `save_state` wrote; anything else is an `InputError`."""
+    tensors = _safetensors()
+    try:
+        return tensors.torch.load_file(path)
+    except tensors.SafetensorError as error:
+        raise InputError(
+            f"{os.fspath(path)!r} must hold weights", f"reading it failed: {error}", "Train the run again"
+        ) from None
+
+
 def save_model(path: str | os.PathLike[str], model: nn.Module, config: ModelConfig) -> None:
     """Write a model as safetensors, its config in the metadata, whole or not at all.
 
@@ -85,9 +101,13 @@ def save_model(path: str | os.PathLike[str], model: nn.Module, config: ModelConf
         model: as `config.build()` builds it.
         config: what it is.
     """
-    state = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    _write_tensors(path, model.state_dict(), {_KEY: config.to_json()})
+
+
+def _write_tensors(path: str | os.PathLike[str], state: Mapping[str, Tensor], metadata: dict[str, str] | None) -> None:
+    tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
     # In memory first: writing it ourselves, a full disk is the system's own error and no other.
-    content = _safetensors().torch.save(state, metadata={_KEY: config.to_json()})
+    content = _safetensors().torch.save(tensors, metadata=metadata)
     with whole_file(path) as partial:
         partial.write_bytes(content)
 

@@ -86,7 +86,15 @@ class EpochTables:
 class Lane:
     """A place for some runs at a time; all that pass through it have the same shapes."""
 
-    def __init__(self, make: ModelMaker, network: Network, data: Inputs, job: Job, config: TrainConfig) -> None:
+    def __init__(
+        self,
+        make: ModelMaker,
+        network: Network,
+        data: Inputs,
+        job: Job,
+        config: TrainConfig,
+        keep_epoch: int | None = None,
+    ) -> None:
         """Allocate everything its runs need, and make their steps ready.
 
         Args:
@@ -95,9 +103,10 @@ class Lane:
             data: the inputs, shared by all lanes.
             job: one of the jobs to come, for its shapes.
             config: the recipe of all jobs.
+            keep_epoch: an epoch whose weights are wanted besides the best and the last.
         """
         device, runs = data.values.device, network.runs
-        self.make, self.network, self.data, self.config = make, network, data, config
+        self.make, self.network, self.data, self.config, self.keep_epoch = make, network, data, config, keep_epoch
         self.jobs: Sequence[Job] = ()
         self.tables = EpochTables(job, config, runs, device)
         self.held_out = torch.zeros(runs, len(job.held_out), dtype=torch.int64, device=device)
@@ -110,6 +119,7 @@ class Lane:
         self.losses = torch.zeros(config.epochs, runs, pin_memory=device.type == "cuda")  # summed over items
         self.nlls = torch.zeros(config.epochs, runs, dtype=torch.float64, pin_memory=device.type == "cuda")
         self.best = {name: torch.zeros_like(value) for name, value in network.values().items()}
+        self.kept: dict[str, Tensor] = {}
         self.best_nll = torch.zeros(runs, dtype=torch.float64, device=device)
         self.best_epoch = torch.zeros(runs, dtype=torch.int64, device=device)
 
@@ -145,6 +155,8 @@ class Lane:
             self.evaluate()
             self.losses[epoch].copy_(self.loss, non_blocking=True)
             self.nlls[epoch].copy_(self.nll, non_blocking=True)
+            if epoch == self.keep_epoch:
+                self.kept = {name: value.clone() for name, value in self.network.values().items()}
             if self.stream is not None:
                 self.ends.append(self.stream.record_event())
 
@@ -161,7 +173,8 @@ class Lane:
         exact = [exact_logits(model, self.data, self.held_out[run], state) for state in (best, last)]
         losses = self.losses[:, run].double().numpy() / self.tables.order.shape[1]
         curve = self.logits[:-1, run].to("cpu", copy=True).numpy()
-        return Trained(losses, curve, int(self.best_epoch[run]), exact[0], exact[1], best, last)
+        kept = self.network.state(run, self.kept) if self.kept else None
+        return Trained(losses, curve, int(self.best_epoch[run]), exact[0], exact[1], best, last, kept)
 
     def _train(self, size: int) -> None:
         """One step on the next `size` items of each run: the body of the plain loop."""
@@ -218,6 +231,7 @@ def train_jobs(
     *,
     device: torch.device | str = "cuda",
     at_once: int = AT_ONCE,
+    keep_epoch: int | None = None,
     on_epoch: Callable[[int], None] | None = None,
     on_note: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[int, Outcome, float, int]]:
@@ -233,6 +247,7 @@ def train_jobs(
         config: their recipe.
         device: where to train; the steps are captured if it is a GPU.
         at_once: runs at once.
+        keep_epoch: an epoch, counted from 0, whose weights are wanted besides the best and the last.
         on_epoch: called after each epoch of each run with the run's place in `jobs`.
         on_note: called with what a user should know, e.g. that memory was short.
 
@@ -250,7 +265,7 @@ def train_jobs(
                 fitting = min(_capacity(lanes) or at_once, len(waiting))
                 lanes.clear()
                 gc.collect()  # a lane and its captured steps hold each other
-                lanes = _make_lanes(make, data, jobs[0], config, fitting, on_note)
+                lanes = _make_lanes(make, data, jobs[0], config, fitting, keep_epoch, on_note)
             wave, waiting = waiting[: _capacity(lanes)], waiting[_capacity(lanes) :]
             start = time.perf_counter()
             for place, outcome in _run_wave(lanes, wave, jobs, config.epochs, on_epoch):
@@ -297,7 +312,13 @@ def _in_turns(queues: list[Iterator[None]]) -> None:
 
 
 def _make_lanes(
-    make: ModelMaker, data: Inputs, job: Job, config: TrainConfig, runs: int, on_note: Callable[[str], None] | None
+    make: ModelMaker,
+    data: Inputs,
+    job: Job,
+    config: TrainConfig,
+    runs: int,
+    keep_epoch: int | None,
+    on_note: Callable[[str], None] | None,
 ) -> list[Lane]:
     """Lanes for as many runs as wanted, or as the memory of the device allows."""
     device = data.values.device
@@ -306,9 +327,10 @@ def _make_lanes(
         if is_stackable(make, config, device):
             from votewise.training.stacked import StackedResNet
 
-            return [Lane(make, StackedResNet(build_model(make, seed=0), runs, config, device), data, job, config)]
+            stacked = StackedResNet(build_model(make, seed=0), runs, config, device)
+            return [Lane(make, stacked, data, job, config, keep_epoch)]
         while len(lanes) < runs:
-            lanes.append(Lane(make, OneNetwork(make, config, device), data, job, config))
+            lanes.append(Lane(make, OneNetwork(make, config, device), data, job, config, keep_epoch))
         return lanes
     except torch.OutOfMemoryError:
         fewer = runs // 2
@@ -321,7 +343,7 @@ def _make_lanes(
         ) from None
     if on_note is not None:
         on_note(f"the GPU has too little memory for {runs} runs at once: going on with {fewer}.")
-    return _make_lanes(make, data, job, config, fewer, on_note)
+    return _make_lanes(make, data, job, config, fewer, keep_epoch, on_note)
 
 
 def _check_alike(jobs: Sequence[Job]) -> None:

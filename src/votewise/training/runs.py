@@ -53,6 +53,7 @@ class Trained:
         last_logits: (m, K) float32 after the last epoch, computed in fp32.
         best: the model's weights and buffers at that epoch, on the CPU.
         last: the same after the last epoch.
+        kept: the same after the epoch that was asked for, if one was.
     """
 
     losses: FloatArray
@@ -62,6 +63,7 @@ class Trained:
     last_logits: Logits
     best: State
     last: State
+    kept: State | None = None
 
 
 def train_job(
@@ -71,6 +73,7 @@ def train_job(
     config: TrainConfig,
     *,
     device: torch.device | str = "cpu",
+    keep_epoch: int | None = None,
     on_epoch: Callable[[], None] | None = None,
 ) -> Trained:
     """Do one run with the plain loop, on any device; a loss that stops being a number is a `DivergedError`.
@@ -81,6 +84,7 @@ def train_job(
         job: the run.
         config: its recipe.
         device: where to train.
+        keep_epoch: an epoch, counted from 0, whose weights are wanted besides the best and the last.
         on_epoch: called after each epoch.
     """
     model = build_model(make, seed=job.seed).to(device)
@@ -89,9 +93,10 @@ def train_job(
     losses: list[float] = []
     logits: list[Tensor] = []
     best_nll, best_epoch, best = np.inf, 0, state_of(model)
+    kept: State | None = None
 
     def after(epoch: int, loss: float) -> None:
-        nonlocal best_nll, best_epoch, best
+        nonlocal best_nll, best_epoch, best, kept
         losses.append(loss)
         with torch.autocast(held_out.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             logits.append(predict_logits(model, data, held_out).cpu())
@@ -100,6 +105,8 @@ def train_job(
             raise DivergedError(epoch)
         if nll < best_nll:
             best_nll, best_epoch, best = nll, epoch, state_of(model)
+        if epoch == keep_epoch:
+            kept = state_of(model)
         if on_epoch is not None:
             on_epoch()
 
@@ -108,7 +115,7 @@ def train_job(
         last = state_of(model)
         exact = [exact_logits(model, data, held_out, state) for state in (best, last)]
     curve = torch.stack(logits).numpy()
-    return Trained(np.array(losses), curve, best_epoch, exact[0], exact[1], best, last)
+    return Trained(np.array(losses), curve, best_epoch, exact[0], exact[1], best, last, kept)
 
 
 def exact_logits(model: nn.Module, data: Inputs, held_out: Tensor, state: State) -> Logits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from votewise._checks import check_choice
+from votewise._errors import InputError
 from votewise.cli import options
 from votewise.cli.options import Json, Quiet
 from votewise.cli.run_display import follow_runs
 
 if TYPE_CHECKING:
+    from votewise.datasets import OutlierImages
     from votewise.experiments.material import Material
     from votewise.experiments.run import RunConfig
     from votewise.papers.same_target import Line
@@ -43,6 +45,12 @@ def reproduce(
         int | None, typer.Option(min=1, help="Processes on a CPU, runs at once on a GPU.", show_default=False)
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Do failed runs again.")] = False,
+    diagnostics: Annotated[
+        bool, typer.Option("--diagnostics", help="Measure the models, too: curvature, the unknown, features.")
+    ] = False,
+    keep_models: Annotated[
+        bool, typer.Option("--keep-models", help="Keep the weights that diagnostics needed.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and for how long.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -51,10 +59,12 @@ def reproduce(
     check_choice("the paper", paper, PAPERS)
     options.require_torch("training")
     from votewise.datasets import load_cifar10h
+    from votewise.experiments.diagnose import run_and_diagnose, to_train_again
     from votewise.experiments.execute import execute, missing_runs
     from votewise.experiments.material import Material
     from votewise.experiments.run import choose_device
     from votewise.papers.same_target import compare_with_paper, suite_runs, tiny_material
+    from votewise.papers.same_target.diagnoses import barrier_pairs, common_epoch, plan_of
     from votewise.papers.same_target.suites import find_suites
     from votewise.records import RecordStore
 
@@ -65,17 +75,38 @@ def reproduce(
         material = tiny_material(material)
     store = RecordStore(runs)
     configs = suite_runs(suite, material, seeds=seeds, precision=precision or ("bf16" if chosen == "cuda" else "fp32"))
-    todo = missing_runs(configs, store, retry_failed=retry_failed)
+    plans = {config: plan_of(config) for config in configs if diagnostics}
+    pairs = barrier_pairs(list(plans))
+    todo = [*missing_runs(configs, store, retry_failed=retry_failed), *to_train_again(plans, pairs, store)]
     if dry_run:
         _tell_plan(configs, todo, material, store, chosen, jobs, as_json)
         return
     with follow_runs(todo, material, quiet or as_json) as listener:
-        records = execute(
-            configs, material, store, device=chosen, jobs=jobs, retry_failed=retry_failed, listener=listener
-        )
+        how: dict[str, Any] = {"device": chosen, "jobs": jobs, "retry_failed": retry_failed, "listener": listener}
+        if diagnostics:
+            records = run_and_diagnose(
+                plans, pairs, material, store,
+                common_epoch=common_epoch(configs[0].recipe.epochs), keep_models=keep_models,
+                outliers=_outliers(data, listener.on_note), **how,
+            )  # fmt: skip
+        else:
+            records = execute(configs, material, store, **how)
     _tell_results(compare_with_paper(records), records, as_json)
     if any(record.status == "failed" for record in records):
         raise typer.Exit(1)
+
+
+def _outliers(data: Path | None, note: Callable[[str], None]) -> list[OutlierImages]:
+    """The images of other things that are there; those that are not are told."""
+    from votewise.datasets import load_cifar100, load_svhn
+
+    found = []
+    for load in (load_svhn, load_cifar100):
+        try:
+            found.append(load(data))
+        except InputError as error:
+            note(f"without these images: {error}")
+    return found
 
 
 def _tell_plan(

@@ -1,0 +1,414 @@
+"""What the models of finished runs are like: curvature, the unknown, features and maps; and the way between two.
+
+Each diagnosis is a record of its own, in the folder `diagnostics` of the store, named by the run and by what was
+measured. It is made from the weights attached to the run's record, so that it can be made at any later time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from votewise._checks import IntArray
+from votewise._errors import InputError
+from votewise._random import stream_generator
+from votewise.datasets import OutlierImages
+from votewise.experiments.execute import NOBODY, Keeping, Listener, execute
+from votewise.experiments.material import Material
+from votewise.experiments.run import RunConfig, choose_device, environment, model_maker, split_items
+from votewise.records import RecordStore, RunRecord, run_id
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from votewise.training import Inputs
+    from votewise.training.runs import State
+
+# Part of every diagnosis: raised when the same plan would no longer give the same numbers.
+DIAGNOSIS_VERSION = 1
+
+# Hessian products for an eigenvalue, and probes for a trace: a model that wants more is recorded as not converged.
+_MOST = 60
+
+FULL = "full"
+SLICES = ("top-20%", "top-10%", "H>0.5")
+
+Arrays = dict[str, Any]
+Numbers = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure of a run.
+
+    Attributes:
+        curvature: the slices to measure it on, by checkpoint ("best", "last", "common").
+        unknown: whether to see how the best model takes images of other things.
+        features: whether to keep features and maps of the best model, in 16 bits, of the held-out items and of some
+            that all runs share.
+    """
+
+    curvature: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unknown: bool = False
+    features: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as a record keeps them."""
+        return {**asdict(self), "curvature": {when: list(names) for when, names in self.curvature.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A run's data and one of its models on a device.
+
+    Attributes:
+        config: the run.
+        material: what it was made of.
+        device: where to compute.
+    """
+
+    config: RunConfig
+    material: Material
+    device: str
+
+    def model(self, state: State) -> nn.Module:
+        """The network with certain weights, laid out as the device likes it."""
+        import torch
+
+        network: nn.Module = model_maker(self.config, self.material)()
+        network.load_state_dict(state)
+        network = network.to(self.device).eval()
+        return network.to(memory_format=torch.channels_last) if self.device == "cuda" else network  # type: ignore[call-overload]
+
+    def inputs(self, rows: IntArray) -> Tensor:
+        """Items as the network takes them, not augmented."""
+        return self._placed(self.material.inputs[rows])
+
+    def outliers(self, images: Any) -> Tensor:
+        """Other images, prepared in the same way."""
+        return self._placed(images)
+
+    def _placed(self, values: Any) -> Tensor:
+        import torch
+
+        from votewise.training import Inputs
+
+        data: Inputs = Inputs.place(torch.tensor(values), self.config.recipe, self.device)
+        return data.plain(torch.arange(len(data), device=self.device))
+
+
+def diagnoses_of(store: RecordStore) -> RecordStore:
+    """Where the diagnoses of a store's runs lie."""
+    return RecordStore(store.folder / "diagnostics")
+
+
+def diagnosis_config(config: RunConfig, plan: Plan) -> dict[str, Any]:
+    """What names the diagnosis of a run."""
+    return {"run": config.to_dict(), "plan": plan.to_dict(), "version": DIAGNOSIS_VERSION}
+
+
+def barrier_config(first: RunConfig, second: RunConfig) -> dict[str, Any]:
+    """What names the measurement of the way between the best models of two runs."""
+    return {"barrier": [first.to_dict(), second.to_dict()], "version": DIAGNOSIS_VERSION}
+
+
+def undiagnosed(plans: Mapping[RunConfig, Plan], store: RecordStore) -> list[RunConfig]:
+    """The runs whose diagnosis the store lacks."""
+    known = diagnoses_of(store)
+    return [config for config, plan in plans.items() if not known.has(run_id(diagnosis_config(config, plan)))]
+
+
+def unmeasured(pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore) -> list[tuple[RunConfig, RunConfig]]:
+    """The pairs of runs the way between which the store lacks."""
+    known = diagnoses_of(store)
+    return [pair for pair in pairs if not known.has(run_id(barrier_config(*pair)))]
+
+
+def run_and_diagnose(
+    plans: Mapping[RunConfig, Plan],
+    pairs: Sequence[tuple[RunConfig, RunConfig]],
+    material: Material,
+    store: RecordStore,
+    *,
+    common_epoch: int | None = None,
+    keep_models: bool = False,
+    outliers: Sequence[OutlierImages] = (),
+    device: str = "auto",
+    jobs: int | None = None,
+    retry_failed: bool = False,
+    listener: Listener = NOBODY,
+) -> list[RunRecord]:
+    """Do the runs that a store lacks, and every diagnosis it lacks; the records of the runs.
+
+    Weights are attached to records until everything is measured. A run that must be diagnosed and has none is trained
+    again and replaces its record, so that the two belong together.
+
+    Args:
+        plans: the runs, and what to measure of each.
+        pairs: of runs, to measure the way between them.
+        material: what they are made of.
+        store: where records lie.
+        common_epoch: the epoch, counted from 0, of the checkpoint "common".
+        keep_models: whether the weights stay attached.
+        outliers: images of other things.
+        device: "cpu", "cuda" or "auto".
+        jobs: processes on a CPU, all cores if left out; runs at once on a GPU.
+        retry_failed: whether to do failed runs again.
+        listener: who is told.
+    """
+    keeping = Keeping(models=True, epoch=common_epoch, anew=frozenset(to_train_again(plans, pairs, store)))
+    records = execute(
+        list(plans), material, store,
+        device=device, jobs=jobs, retry_failed=retry_failed, keeping=keeping, listener=listener,
+    )  # fmt: skip
+    diagnose(plans, material, store, outliers=outliers, device=device, listener=listener)
+    measure_barriers(pairs, material, store, device=device, listener=listener)
+    if not keep_models:
+        for record in records:
+            store.detach(record.run_id)
+    return records
+
+
+def to_train_again(
+    plans: Mapping[RunConfig, Plan], pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore
+) -> list[RunConfig]:
+    """Finished runs that a diagnosis lacks, and to whose records no weights are attached."""
+    wanted = [*undiagnosed(plans, store), *(run for pair in unmeasured(pairs, store) for run in pair)]
+    return [
+        config
+        for config in dict.fromkeys(wanted)
+        if _is_done(config, store) and not store.attached(run_id(config.to_dict()))
+    ]
+
+
+def diagnose(
+    plans: Mapping[RunConfig, Plan],
+    material: Material,
+    store: RecordStore,
+    *,
+    outliers: Sequence[OutlierImages] = (),
+    device: str = "auto",
+    listener: Listener = NOBODY,
+) -> None:
+    """Diagnose the finished runs that have not been, from the weights attached to their records.
+
+    What fails leaves a record that says why; the others go on.
+
+    Args:
+        plans: what to measure of which run.
+        material: what the runs were made of.
+        store: where they lie.
+        outliers: images of other things, for the plans that want them.
+        device: "cpu", "cuda" or "auto".
+        listener: who is told.
+    """
+    chosen = choose_device(device)
+    for config in undiagnosed(plans, store):
+        if _has_models(config, store):
+            plan, states = plans[config], _attached_states(config, store)
+            work = partial(diagnose_run, Subject(config, material, chosen), states, plan, outliers)
+            _record_of(diagnosis_config(config, plan), work, store, chosen, listener)
+
+
+def measure_barriers(
+    pairs: Sequence[tuple[RunConfig, RunConfig]],
+    material: Material,
+    store: RecordStore,
+    *,
+    device: str = "auto",
+    listener: Listener = NOBODY,
+) -> None:
+    """Measure the loss between the best models of pairs of runs of one seed, where it has not been.
+
+    Args:
+        pairs: of runs.
+        material: what they were made of.
+        store: where they lie, with their weights attached.
+        device: "cpu", "cuda" or "auto".
+        listener: who is told.
+    """
+    chosen = choose_device(device)
+    for pair in unmeasured(pairs, store):
+        if all(_has_models(run, store) for run in pair):
+            states = [_attached_states(run, store)["best"] for run in pair]
+            work = partial(_barrier, Subject(pair[0], material, chosen), states)
+            _record_of(barrier_config(*pair), work, store, chosen, listener)
+
+
+def diagnose_run(
+    subject: Subject, states: Mapping[str, State], plan: Plan, outliers: Sequence[OutlierImages] = ()
+) -> tuple[Numbers, Arrays]:
+    """The numbers, such as "best/full/trace", and arrays of a diagnosis.
+
+    Args:
+        subject: the run.
+        states: weights by checkpoint.
+        plan: what to measure.
+        outliers: images of other things.
+    """
+    numbers: Numbers = {}
+    arrays: Arrays = {}
+    split = split_items(subject.config, subject.material)
+    held_out = subject.inputs(split.held_out)
+    people = subject.material.votes.probs[split.held_out]
+    for when, slices in plan.curvature.items():
+        if when in states:
+            found = _curvature(subject.model(states[when]), held_out, people, slices)
+            numbers |= {f"{when}/{name}": value for name, value in found.items()}
+    if plan.unknown or plan.features:
+        model = subject.model(states["best"])
+        if plan.unknown:
+            numbers |= _unknown(subject, model, held_out, split.train, outliers)
+        if plan.features:
+            arrays |= _features(subject, model, split.held_out)
+    return numbers, arrays
+
+
+def shared_items(material: Material, *, items: int = 500) -> IntArray:
+    """Rows, ascending, on which the features and maps of all runs are compared, whatever they were trained on."""
+    n_items = material.votes.n_items
+    return np.sort(stream_generator(0, "shared-items").permutation(n_items)[: min(items, n_items)])
+
+
+def _curvature(model: nn.Module, inputs: Tensor, people: Any, slices: Sequence[str]) -> Numbers:
+    import torch
+
+    from votewise.diagnostics import curvature, high_disagreement_slices
+
+    there = high_disagreement_slices(people)
+    chosen = {name: there[name] for name in slices if name in there}
+    options: dict[str, Any] = {"slices": chosen, "tf32": True, "max_products": _MOST, "max_probes": _MOST}
+    try:
+        found = curvature(model, inputs, people, **options)
+    except torch.OutOfMemoryError:  # the graph of all items at once is the quick way, a part at a time the thrifty one
+        found = curvature(model, inputs, people, **options, batch_size=200, keep_graph=False)
+    return {
+        f"{name}/{part}": float(value)
+        for name, measured in found.items()
+        if name == FULL or name in slices
+        for part, value in asdict(measured).items()
+    }
+
+
+def _unknown(
+    subject: Subject, model: nn.Module, held_out: Tensor, train: IntArray, outliers: Sequence[OutlierImages]
+) -> Numbers:
+    from votewise.diagnostics import collect_outputs, odin, ood_scores, ood_table
+
+    numbers: Numbers = {}
+    with _quick_arithmetic():
+        bank = collect_outputs(model, subject.inputs(train)).features
+
+        def scores(inputs: Tensor) -> Mapping[str, Any]:
+            seen = ood_scores(collect_outputs(model, inputs), bank, k=min(50, len(train)))
+            return seen | {"odin": odin(model, inputs, std=subject.config.recipe.std)}
+
+        familiar = scores(held_out)
+        for other in outliers:
+            for name, found in ood_table(familiar, scores(subject.outliers(other.images))).items():
+                numbers[f"{other.name}/{name}/auroc"] = found.auroc
+                numbers[f"{other.name}/{name}/fpr95"] = found.fpr95
+    return numbers
+
+
+def _features(subject: Subject, model: nn.Module, held_out: IntArray) -> Arrays:
+    """Features and maps of the class most people chose, in 16 bits; and the squared length of features."""
+    from votewise.diagnostics import collect_outputs, gradcam_maps
+    from votewise.models import find_model
+
+    arrays: Arrays = {}
+    layer_of = find_model(subject.config.model, subject.material.kind).last_maps
+    for name, rows in (("held_out", held_out), ("shared", shared_items(subject.material))):
+        inputs = subject.inputs(rows)
+        with _quick_arithmetic():
+            features = collect_outputs(model, inputs).features
+        arrays[f"{name}_features"] = features.half().cpu().numpy()
+        arrays[f"{name}_square_length"] = features.double().square().sum(dim=1).cpu().numpy()
+        if layer_of is not None:
+            classes = subject.material.votes.probs[rows].argmax(axis=1)
+            arrays[f"{name}_maps"] = gradcam_maps(model, layer_of(model), inputs, classes).half().cpu().numpy()
+    return arrays
+
+
+def _barrier(subject: Subject, states: Sequence[State]) -> tuple[Numbers, Arrays]:
+    """The way as it is, and with the norms' statistics taken anew from training items at each point."""
+    from votewise.diagnostics import barrier
+
+    split = split_items(subject.config, subject.material)
+    people = subject.material.votes.probs[split.held_out]
+    model, inputs = subject.model(states[0]), subject.inputs(split.held_out)
+    numbers: Numbers = {}
+    arrays: Arrays = {}
+    seen = subject.inputs(split.train[: len(split.held_out)])
+    for name, recalibrate in (("plain", None), ("recalibrated", seen)):
+        found = barrier(states[0], states[1], model, inputs, people, recalibrate=recalibrate)
+        numbers |= {f"{name}/height": found.height, f"{name}/peak": found.peak}
+        arrays |= {f"{name}_losses": found.losses, "positions": found.positions}
+    return numbers, arrays
+
+
+def _record_of(
+    config: dict[str, Any],
+    work: Callable[[], tuple[Numbers, Arrays]],
+    store: RecordStore,
+    device: str,
+    listener: Listener,
+) -> None:
+    """Do a diagnosis and keep what came of it, be it a reason why nothing did."""
+    start = time.perf_counter()
+    numbers: Numbers = {}
+    arrays: Arrays = {}
+    failure = None
+    try:
+        numbers, arrays = work()
+    except InputError as error:
+        failure = str(error)
+    record = RunRecord(
+        config=config,
+        status="done" if failure is None else "failed",
+        failure=failure,
+        numbers=numbers,
+        arrays=arrays,
+        environment=environment(device),
+        timing={"seconds": time.perf_counter() - start},
+    )
+    diagnoses_of(store).write(record, replace=True)
+    listener.on_diagnosis(record)
+
+
+def _is_done(config: RunConfig, store: RecordStore) -> bool:
+    try:
+        return store.read_summary(run_id(config.to_dict())).status == "done"
+    except InputError:  # it is not there, or damaged
+        return False
+
+
+def _has_models(config: RunConfig, store: RecordStore) -> bool:
+    return _is_done(config, store) and "best.safetensors" in store.attached(run_id(config.to_dict()))
+
+
+def _attached_states(config: RunConfig, store: RecordStore) -> dict[str, State]:
+    from votewise.training.checkpoint import load_state
+
+    run = run_id(config.to_dict())
+    return {name.removesuffix(".safetensors"): load_state(store.attachment(run, name)) for name in store.attached(run)}
+
+
+@contextmanager
+def _quick_arithmetic() -> Iterator[None]:
+    """On a GPU in TF32: scores and features need no more digits."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=True):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)

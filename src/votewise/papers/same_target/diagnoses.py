@@ -1,0 +1,34 @@
+"""What the paper measures of its models: curvature (Tables 4, 6), the unknown (7 to 9), Figures 7, 9, 11 and 12."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from votewise.experiments.diagnose import FULL, SLICES, Plan
+from votewise.experiments.run import RunConfig
+
+_WHOLE = (FULL, *SLICES)
+
+# The paper looks at the best epoch alone, which comes earlier for some methods than for others. A model of the same
+# epoch for all, and the last, tell what is due to the method from what is due to the learning rate.
+_COMMON_SHARE = 0.75
+
+
+def plan_of(config: RunConfig) -> Plan:
+    """What is measured of a run: all for soft labels and SLS on full votes, on which most of the paper rests."""
+    if config.votes is None and config.hold == 1 and config.method in ("soft", "sls"):
+        return Plan({"best": _WHOLE, "last": (FULL,), "common": (FULL,)}, unknown=True, features=True)
+    return Plan({"best": _WHOLE}, unknown=config.votes is None and config.hold == 1)
+
+
+def common_epoch(epochs: int) -> int:
+    """The epoch, counted from 0, after which the weights of all runs are compared."""
+    return round(_COMMON_SHARE * epochs) - 1
+
+
+def barrier_pairs(configs: Sequence[RunConfig]) -> list[tuple[RunConfig, RunConfig]]:
+    """SLS and soft labels of the same seed on full votes (Figure 11)."""
+    full = {(config.method, config.seed): config for config in configs if config.votes is None and config.hold == 1}
+    return [
+        (full["sls", seed], full["soft", seed]) for method, seed in full if method == "sls" and ("soft", seed) in full
+    ]
