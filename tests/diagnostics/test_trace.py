@@ -85,7 +85,7 @@ def test_deflation_shrinks_the_error_at_no_further_products() -> None:
     options = {"relative_error": 0.0, "min_probes": 30, "max_probes": 30}
     without, with_basis = hutchinson(plain, **options), deflated_trace(clever, spectrum, **options)
     assert clever.products - before == plain.products == 30
-    assert with_basis.standard_error < without.standard_error / 5
+    assert with_basis.standard_error < without.standard_error / 3
 
 
 def test_a_basis_of_the_whole_space_leaves_nothing_to_chance() -> None:

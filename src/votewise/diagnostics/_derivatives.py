@@ -1,7 +1,8 @@
 """Layers written so that their second derivatives are quick; the values are those of torch's own.
 
 The second derivative of torch's convolution treats items as channels for one of its terms, and that of its batch norm
-goes through the formula for training: on a GPU both are several times as slow as the work they do.
+goes through the formula for training: on a GPU both are several times as slow as the work they do. Here a convolution
+is derived by convolutions, and a frozen batch norm behind one is made part of its weights, which are few.
 """
 
 from __future__ import annotations
@@ -12,18 +13,38 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.nn.grad import conv2d_input, conv2d_weight
+from torch.nn.modules.utils import _pair
 from torch.overrides import TorchFunctionMode
 
 
 class QuickSecondDerivatives(TorchFunctionMode):
     """While it is entered, two-dimensional convolutions and frozen batch norms are computed by the functions below."""
 
+    def __init__(self) -> None:
+        """Start with no convolution seen."""
+        super().__init__()
+        self._last: _Convolved | None = None
+
     def __torch_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         """Call the quick version of a function, if it has one."""
-        return _QUICK.get(func, func)(*args, **(kwargs or {}))
+        options = kwargs or {}
+        if func is torch.conv2d:
+            self._last = _conv2d(*args, **options)
+            return self._last.output
+        if func is functional.batch_norm:
+            return _batch_norm(self._last, *args, **options)
+        return func(*args, **options)
+
+
+class _Convolved(NamedTuple):
+    """A convolution that was computed, and what of; `make` computes it again with another weight and bias."""
+
+    output: Tensor
+    weight: Tensor
+    bias: Tensor | None
+    make: Callable[[Tensor, Tensor | None], Tensor]
 
 
 class _Geometry(NamedTuple):
@@ -45,7 +66,7 @@ class _Convolve(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, geometry: _Geometry) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.geometry = geometry
-        return torch.conv2d(x, weight, None, *geometry)
+        return torch.conv2d(x, weight.contiguous(memory_format=_layout(x)), None, *geometry)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -65,7 +86,8 @@ class _ToInput(torch.autograd.Function):
     def forward(ctx: Any, g: Tensor, weight: Tensor, shape: torch.Size, geometry: _Geometry) -> Tensor:
         ctx.save_for_backward(g, weight)
         ctx.geometry = geometry
-        return conv2d_input(shape, weight, g, *geometry)  # type: ignore[no-untyped-call]
+        room = torch.empty(shape, dtype=g.dtype, device=g.device, memory_format=_layout(g))
+        return _backward(g, room, weight, geometry, [True, False, False])[0]
 
     @staticmethod
     def backward(ctx: Any, x: Tensor) -> Any:
@@ -86,7 +108,8 @@ class _ToWeight(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, g: Tensor, shape: torch.Size, geometry: _Geometry) -> Tensor:
         ctx.save_for_backward(x, g)
         ctx.geometry = geometry
-        return conv2d_weight(x, shape, g, *geometry)  # type: ignore[no-untyped-call]
+        room = torch.empty(shape, dtype=x.dtype, device=x.device)
+        return _backward(g, x, room, geometry, [False, True, False])[1]
 
     @staticmethod
     def backward(ctx: Any, weight: Tensor) -> Any:
@@ -108,15 +131,21 @@ def _conv2d(
     padding: Any = 0,
     dilation: Any = 1,
     groups: int = 1,
-) -> Tensor:
+) -> _Convolved:
     """`torch.conv2d`; padding that is named rather than counted, and single images, are left to it."""
-    if isinstance(padding, str) or input.ndim != 4:
-        return torch.conv2d(input, weight, bias, stride, padding, dilation, groups)
-    y: Tensor = _Convolve.apply(input, weight, _Geometry(stride, padding, dilation, groups))  # type: ignore[no-untyped-call]
-    return y if bias is None else y + bias[:, None, None]
+
+    def make(weight: Tensor, bias: Tensor | None) -> Tensor:
+        if isinstance(padding, str) or input.ndim != 4:
+            return torch.conv2d(input, weight, bias, stride, padding, dilation, groups)
+        geometry = _Geometry(stride, padding, dilation, groups)
+        y: Tensor = _Convolve.apply(input, weight, geometry)  # type: ignore[no-untyped-call]
+        return y if bias is None else y + bias[:, None, None]
+
+    return _Convolved(make(weight, bias), weight, bias, make)
 
 
 def _batch_norm(
+    before: _Convolved | None,
     input: Tensor,  # noqa: A002
     running_mean: Tensor | None,
     running_var: Tensor | None,
@@ -131,8 +160,29 @@ def _batch_norm(
         return functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     scale = torch.rsqrt(running_var + eps) * (1 if weight is None else weight)
     shift = (0 if bias is None else bias) - running_mean * scale
+    if before is not None and input is before.output:
+        own = shift if before.bias is None else shift + before.bias * scale
+        return before.make(before.weight * scale[:, None, None, None], own)
     shape = (1, -1) + (1,) * (input.ndim - 2)
     return input * scale.view(shape) + shift.view(shape)
 
 
-_QUICK: dict[Callable[..., Any], Callable[..., Any]] = {torch.conv2d: _conv2d, functional.batch_norm: _batch_norm}
+def _backward(
+    g: Tensor, x: Tensor, weight: Tensor, geometry: _Geometry, wanted: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of input, weight and bias, those that are wanted, from that of the output.
+
+    Of an input or weight whose gradient is wanted only shape and layout matter.
+    """
+    stride, padding, dilation = (list(_pair(value)) for value in geometry[:3])
+    laid_out = weight.contiguous(memory_format=_layout(g))
+    found: tuple[Tensor, Tensor, Tensor] = torch.ops.aten.convolution_backward(
+        g, x, laid_out, None, stride, padding, dilation, False, [0, 0], geometry.groups, wanted
+    )
+    return found
+
+
+def _layout(images: Tensor) -> torch.memory_format:
+    """Of images; weights and gradients that had another would have to be copied."""
+    last = images.is_contiguous(memory_format=torch.channels_last) and not images.is_contiguous()
+    return torch.channels_last if last else torch.contiguous_format

@@ -18,6 +18,10 @@ from votewise.diagnostics.hessian import SymmetricOperator
 _LOOK_EVERY = 5
 
 
+# An end of the spectrum that is smaller in size than this share of the other is not measured again.
+_NEAR = 0.9
+
+
 @dataclass(frozen=True, eq=False)
 class Eigenpair:
     """An eigenvalue and what vouches for it.
@@ -43,7 +47,8 @@ class Spectrum:
 
     Attributes:
         largest: the largest eigenvalue.
-        smallest: the smallest one; it is waited for only where it is the largest in size.
+        smallest: the smallest one; it is waited for only where it is the largest in size, and where it is far from
+            that it is told as Lanczos found it, without an exact product.
         basis: (m, size), orthonormal rows.
         basis_trace: sum of q'Hq over the rows q of the basis.
         products: with the operator, in all.
@@ -96,7 +101,7 @@ def lanczos(
     Args:
         operator: the matrix.
         tolerance: relative residual at which to stop.
-        max_products: at which to stop anyway; two further, exact ones measure the ends.
+        max_products: at which to stop anyway; one or two further, exact ones measure the ends.
         seed: of the first vector.
 
     Example:
@@ -180,15 +185,24 @@ class _RitzPairs:
         column = torch.from_numpy(self.coordinates[:, which].copy()).to(basis.device, basis.dtype)
         return _unit(column @ basis[: len(column)])
 
+    def pair(self, which: int, basis: Tensor, products: int, tolerance: float) -> Eigenpair:
+        """An eigenpair as the basis knows it."""
+        value = float(self.values[which])
+        residual = float(self.residuals[which]) / abs(value) if value else 0.0
+        converged = residual <= tolerance or residual * abs(value) <= self.rounding
+        return Eigenpair(value, residual, self.vector(which, basis), products, converged)
+
 
 def _spectrum(
     operator: SymmetricOperator, basis: Tensor, ritz: _RitzPairs, *, products: int, tolerance: float
 ) -> Spectrum:
-    """Measure both ends by exact products."""
-    smallest, largest = (
-        _measured(operator, ritz.vector(which, basis), products + 1, tolerance, ritz.rounding) for which in (0, -1)
-    )
-    return Spectrum(largest, smallest, basis[: len(ritz.values)], float(ritz.values.sum()), products + 2)
+    """Measure the largest eigenvalue by an exact product, and the smallest where it may be the larger in size."""
+    largest, smallest = (ritz.pair(which, basis, products, tolerance) for which in (-1, 0))
+    largest = _measured(operator, largest.vector, products + 1, tolerance, ritz.rounding)
+    exact = abs(smallest.value) > _NEAR * abs(largest.value)
+    if exact:
+        smallest = _measured(operator, smallest.vector, products + 1, tolerance, ritz.rounding)
+    return Spectrum(largest, smallest, basis[: len(ritz.values)], float(ritz.values.sum()), products + 1 + exact)
 
 
 def _measured(

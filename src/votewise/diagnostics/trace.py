@@ -134,6 +134,8 @@ def _estimate(operator: SymmetricOperator, spectrum: Spectrum | None, budget: _B
 
 def _random_signs(operator: SymmetricOperator, seed: int, probe: int) -> Tensor:
     """Independent +1 and -1, (size,), from random bits of the host, so that they are the same on every device."""
-    drawn = stream_generator(seed, "trace", probe).bytes(-(-operator.size // 8))
-    bits = np.unpackbits(np.frombuffer(drawn, dtype=np.uint8), count=operator.size)
-    return torch.from_numpy(bits).to(operator.device).to(operator.dtype) * 2 - 1
+    drawn = np.frombuffer(stream_generator(seed, "trace", probe).bytes(-(-operator.size // 8)), dtype=np.uint8)
+    packed = torch.from_numpy(drawn.copy()).to(operator.device)
+    places = torch.arange(7, -1, -1, dtype=torch.uint8, device=operator.device)
+    bits = (packed[:, None] >> places & 1).flatten()[: operator.size]
+    return bits.to(operator.dtype) * 2 - 1
