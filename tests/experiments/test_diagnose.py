@@ -1,0 +1,193 @@
+"""Diagnoses of runs: the numbers of the diagnostics room, on the right model and rows, whatever came in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from small_runs import IMAGES, feature_material
+from votewise._errors import InputError
+from votewise.datasets import OutlierImages
+from votewise.diagnostics import (
+    collect_outputs,
+    curvature,
+    gradcam_maps,
+    high_disagreement_slices,
+    ood_scores,
+    ood_table,
+)
+from votewise.experiments import diagnose as module
+from votewise.experiments.diagnose import (
+    Plan,
+    Subject,
+    barrier_config,
+    diagnoses_of,
+    diagnosis_config,
+    run_and_diagnose,
+    shared_items,
+    to_train_again,
+)
+from votewise.experiments.execute import Listener, execute
+from votewise.experiments.material import Material
+from votewise.experiments.run import RunConfig, split_items, train_run_with_models
+from votewise.records import RecordStore, RunRecord, run_id
+
+PIXELS = np.random.default_rng(0).integers(0, 256, size=(60, 16, 16, 3), dtype=np.uint8)
+MATERIAL = feature_material(kind="images", inputs=PIXELS)
+OTHERS = [OutlierImages("noise", PIXELS[::-1][:20].copy(), np.zeros(20, dtype=np.int64), "noise.npz")]
+RUNS = [
+    RunConfig("toy", MATERIAL.checksum, method, 0, replace(IMAGES, epochs=4), "small-cnn") for method in ("sls", "soft")
+]
+PLANS = {
+    RUNS[0]: Plan({"best": ("full", "top-20%"), "common": ("full",)}, unknown=True, features=True),
+    RUNS[1]: Plan({"last": ("full",)}),
+}
+PAIRS = [(RUNS[0], RUNS[1])]
+COMMON = 2
+
+
+@pytest.fixture(autouse=True)
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
+    """Train in this process, for the time, and with few products; what was trained, in order."""
+    torch.set_num_threads(1)
+    seen: list[RunConfig] = []
+
+    def in_this_process(
+        configs: Sequence[RunConfig], material: Material, _jobs: Any, _listener: Any, keeper: Any
+    ) -> None:
+        for config in configs:
+            seen.append(config)
+            keeper.keep(config, *train_run_with_models(config, material, keep_epoch=keeper.keeping.epoch))
+
+    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
+    monkeypatch.setattr(module, "_MOST", 12)
+    return seen
+
+
+def do(store: RecordStore, plans: dict[RunConfig, Plan] = PLANS, **options: Any) -> list[RunRecord]:
+    """Run and diagnose; the diagnoses as they were told."""
+    told: list[RunRecord] = []
+    listener = Listener(on_diagnosis=told.append)
+    settings: dict[str, Any] = {"common_epoch": COMMON, "outliers": OTHERS, "device": "cpu", "listener": listener}
+    run_and_diagnose(plans, PAIRS, MATERIAL, store, **settings, **options)
+    return told
+
+
+def diagnosis(store: RecordStore, config: RunConfig) -> RunRecord:
+    return diagnoses_of(store).read(run_id(diagnosis_config(config, PLANS[config])))
+
+
+def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    do(store)
+    record, models = train_run_with_models(RUNS[0], MATERIAL, keep_epoch=COMMON)
+    rows = split_items(RUNS[0], MATERIAL)
+    subject, people = Subject(RUNS[0], MATERIAL, "cpu"), MATERIAL.votes.probs[rows.held_out]
+    inputs, best = subject.inputs(rows.held_out), subject.model(models["best"])
+    found = diagnosis(store, RUNS[0])
+
+    few: dict[str, Any] = {"max_products": 12, "max_probes": 12}
+    slices = {"top-20%": high_disagreement_slices(people)["top-20%"]}
+    for name, measured in curvature(best, inputs, people, slices=slices, **few).items():
+        assert found.numbers[f"best/{name}/largest"] == measured.largest
+        assert found.numbers[f"best/{name}/trace_error"] == measured.trace_error
+    assert found.numbers["best/full/loss"] == pytest.approx(record.numbers["soft_nll_best"], rel=1e-5)
+    common = curvature(subject.model(models["common"]), inputs, people, **few)["full"]
+    assert found.numbers["common/full/trace"] == common.trace != found.numbers["best/full/trace"]
+
+    outputs = collect_outputs(best, inputs)
+    bank = collect_outputs(best, subject.inputs(rows.train)).features
+    other = ood_scores(collect_outputs(best, subject.outliers(OTHERS[0].images)), bank, k=48)
+    table = ood_table(ood_scores(outputs, bank, k=48), other)
+    assert found.numbers["noise/knn/auroc"] == table["knn"].auroc
+    assert found.numbers["noise/energy/fpr95"] == table["energy"].fpr95
+    assert "noise/odin/auroc" in found.numbers
+
+    np.testing.assert_array_equal(found.arrays["held_out_features"], outputs.features.half().numpy())
+    np.testing.assert_allclose(found.arrays["held_out_square_length"], (outputs.features**2).sum(1), rtol=1e-5)
+    shared = shared_items(MATERIAL)
+    maps = gradcam_maps(best, best.stages[-1], subject.inputs(shared), MATERIAL.votes.probs[shared].argmax(axis=1))
+    np.testing.assert_array_equal(found.arrays["shared_maps"], maps.half().numpy())
+
+
+def test_the_way_between_two_runs_ends_at_their_losses(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    do(store)
+    found = diagnoses_of(store).read(run_id(barrier_config(*PAIRS[0])))
+    ends = [store.read(run_id(config.to_dict())).numbers["soft_nll_best"] for config in PAIRS[0]]
+    np.testing.assert_allclose(found.arrays["plain_losses"][[0, -1]], ends, rtol=1e-5)
+    assert found.numbers["plain/height"] >= 0
+    assert len(found.arrays["positions"]) == 21
+
+
+def test_what_is_done_is_not_done_again_and_weights_go(tmp_path: Path, trained: list[RunConfig]) -> None:
+    store = RecordStore(tmp_path)
+    assert [record.status for record in do(store)] == ["done"] * 3
+    assert [store.attached(run) for run in store.ids()] == [(), ()]
+    assert do(store) == []
+    assert trained == RUNS
+
+
+def test_weights_stay_where_they_are_wanted(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    do(store, keep_models=True)
+    names = ("best.safetensors", "common.safetensors", "last.safetensors")
+    assert [store.attached(run) for run in store.ids()] == [names, names]
+
+
+def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, trained: list[RunConfig]) -> None:
+    store = RecordStore(tmp_path)
+    execute(RUNS, MATERIAL, store, device="cpu")
+    assert to_train_again(PLANS, PAIRS, store) == RUNS
+    assert len(do(store)) == 3
+    assert trained == RUNS * 2
+    assert to_train_again(PLANS, PAIRS, store) == []
+
+
+def test_an_interrupted_diagnosis_goes_on_from_the_weights(
+    tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, real = RecordStore(tmp_path), module.diagnose_run
+
+    def interrupted(subject: Subject, *rest: Any) -> Any:
+        if subject.config == RUNS[1]:
+            raise KeyboardInterrupt
+        return real(subject, *rest)
+
+    monkeypatch.setattr(module, "diagnose_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        do(store)
+    monkeypatch.setattr(module, "diagnose_run", real)
+    assert len(do(store)) == 2  # the second run's, and the way between
+    assert trained == RUNS
+
+
+def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise InputError("the loss must be finite", "NaN came", "Look for NaN in weights")
+
+    monkeypatch.setattr(module, "_unknown", refuse)
+    store = RecordStore(tmp_path)
+    told = do(store)
+    assert [record.status for record in told] == ["failed", "done", "done"]
+    assert told[0].failure == "the loss must be finite, but NaN came. Look for NaN in weights."
+
+
+def test_a_run_that_diverged_has_nothing_to_diagnose(tmp_path: Path) -> None:
+    config = replace(RUNS[0], recipe=replace(RUNS[0].recipe, learning_rate=1e30))
+    store = RecordStore(tmp_path)
+    assert do(store, {config: Plan({"best": ("full",)}, unknown=True, features=True)}) == []
+    assert store.read(run_id(config.to_dict())).status == "failed"
+
+
+def test_shared_items_are_the_same_for_every_seed_and_a_part() -> None:
+    assert list(shared_items(MATERIAL)) == list(range(60))
+    few = shared_items(MATERIAL, items=7)
+    assert len(set(few)) == 7
+    assert list(few) == sorted(few)
