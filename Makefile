@@ -43,6 +43,7 @@ $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.dev: $(VENV)/bin/python $(INPUTS)
 	$(PIP) -e '.[dev]'
+	$(PIP) --no-deps curvlinops-for-pytorch backpack-for-pytorch
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.bench: $(VENV)/bin/python $(INPUTS)

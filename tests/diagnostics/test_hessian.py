@@ -91,6 +91,20 @@ def test_products_are_those_of_the_hessian_written_out(name: str, options: dict[
         assert hessian.size == len(expected)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit")  # of what curvlinops imports
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "shared, unused, frozen"])
+def test_products_are_those_of_curvlinops(name: str) -> None:
+    from curvlinops import HessianLinearOperator
+
+    model, inputs, targets = case(name)
+    theirs = HessianLinearOperator(
+        model, nn.CrossEntropyLoss(), dict(model.named_parameters()), [(inputs, targets)], progressbar=False
+    )
+    with Hessian(model, inputs, targets) as hessian:
+        vector = torch.from_numpy(np.random.default_rng(0).standard_normal(hessian.size))
+        torch.testing.assert_close(hessian.product(vector), theirs @ vector, rtol=1e-10, atol=1e-12)
+
+
 def test_in_float32_the_products_are_those_of_float64_to_its_precision() -> None:
     model, inputs, targets = case("conv and norm", dtype=torch.float32)
     with Hessian(model, inputs, targets) as single:
