@@ -180,8 +180,8 @@ def _row_name(method: Any, votes: Any, hold: Any) -> str:
     return f"{method}{'' if votes is None else f', {votes} votes'}{kept}"
 
 
-def _spread(mean: float, sd: float) -> str:
-    return f"{mean:.4f}" if math.isnan(sd) else f"{mean:.4f} ± {sd:.4f}"
+def _spread(mean: float, sd: float | None) -> str:
+    return f"{mean:.4f}" if sd is None or math.isnan(sd) else f"{mean:.4f} ± {sd:.4f}"
 
 
 def _duration(seconds: float) -> str:

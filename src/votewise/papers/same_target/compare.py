@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votewise.papers.same_target.published import PUBLISHED, Published
+from votewise.papers.same_target.published import METRICS, PUBLISHED, Published
 from votewise.records import RunSummary
-
-METRICS = ("soft_nll", "accuracy", "ece", "entropy_correlation")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Line:
     @property
     def distance(self) -> float | None:
         """Ours at the best epoch less the paper's, in standard errors of that difference (the paper's SD for both)."""
-        if self.published is None or self.published.sd == 0:
+        if self.published is None or not self.published.sd:
             return None
         error = self.published.sd * math.sqrt(1 / self.published.seeds + 1 / self.seeds)
         return (self.best - self.published.mean) / error

@@ -1,0 +1,109 @@
+"""What is between runs: the loss on the way from one to another, and how alike their features and maps are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import FloatArray, IntArray
+from votewise.records import RunRecord
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """How a model sees some images.
+
+    Attributes:
+        rows: (N,) which images.
+        features: (N, D) what its last layer is given.
+        maps: (N, h, w) where it looks for the class most people chose.
+    """
+
+    rows: IntArray
+    features: Array
+    maps: Array
+
+    def at(self, places: IntArray) -> Sight:
+        """The same of some of the images."""
+        return Sight(self.rows[places], self.features[places], self.maps[places])
+
+
+Likeness = Callable[[Sight, Sight], float]
+
+
+def barriers(records: Sequence[RunRecord]) -> dict[str, Array]:
+    """Losses on the way from SLS to soft labels of each seed, (P, T), and heights above the straight line, (P,)."""
+    ordered = sorted(records, key=_seed_of_pair)
+    if not ordered:
+        return {}
+    found: dict[str, Array] = {
+        "barrier.seeds": np.array([_seed_of_pair(record) for record in ordered]),
+        "barrier.positions": ordered[0].arrays["positions"],
+    }
+    for name in ("plain", "recalibrated"):
+        found[f"barrier.{name}.losses"] = np.stack([record.arrays[f"{name}_losses"] for record in ordered])
+        found[f"barrier.{name}.heights"] = np.array([record.numbers[f"{name}/height"] for record in ordered])
+    return found
+
+
+def likeness_within(sights: Mapping[int, Sight], people: FloatArray | None) -> dict[str, FloatArray]:
+    """How alike the runs of a method are on the images that both of a pair have seen, (S, S) for seeds in order.
+
+    "cka" compares features, "maps" Grad-CAM maps; "maps_high" those of the fifth of the images that people disagree on
+    most.
+
+    Args:
+        sights: of each seed's best model.
+        people: (N, K) vote shares of all images; None if they are not at hand, which leaves out "maps_high".
+    """
+    measures: dict[str, Likeness] = {"cka": _feature_likeness, "maps": _map_likeness}
+    if people is not None:
+        measures["maps_high"] = lambda first, second: _map_likeness(
+            *(_disputed(one, people) for one in (first, second))
+        )
+    return {name: _matrix(sights, measure) for name, measure in measures.items()}
+
+
+def _matrix(sights: Mapping[int, Sight], measure: Likeness) -> FloatArray:
+    seeds = sorted(sights)
+    likeness = np.eye(len(seeds))
+    for row, column in combinations(range(len(seeds)), 2):
+        pair = _common(sights[seeds[row]], sights[seeds[column]])
+        likeness[row, column] = likeness[column, row] = measure(*pair)
+    return likeness
+
+
+def _common(first: Sight, second: Sight) -> tuple[Sight, Sight]:
+    """The images both have, in one order."""
+    _, here, there = np.intersect1d(first.rows, second.rows, assume_unique=True, return_indices=True)
+    return first.at(here), second.at(there)
+
+
+def _disputed(sight: Sight, people: FloatArray) -> Sight:
+    from votewise.diagnostics import high_disagreement_slices
+
+    return sight.at(high_disagreement_slices(people[sight.rows])["top-20%"])
+
+
+def _feature_likeness(first: Sight, second: Sight) -> float:
+    from votewise.diagnostics import linear_cka
+
+    return linear_cka(first.features, second.features)
+
+
+def _map_likeness(first: Sight, second: Sight) -> float:
+    from votewise.diagnostics import map_stability
+
+    return map_stability([first.maps, second.maps]).mean
+
+
+def _seed_of_pair(record: RunRecord) -> int:
+    first: Any = record.config["barrier"][0]  # type: ignore[index]
+    return int(first["seed"])

@@ -1,0 +1,130 @@
+"""What of a run's predictions needs the votes themselves, as few numbers: Figures 2, 3, 5, 6, 7 and 10."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from votewise import metrics
+from votewise._checks import FloatArray, IntArray
+from votewise._numerics import rankable
+from votewise.experiments.material import Material
+from votewise.experiments.run import softmax
+from votewise.records import RunRecord
+
+# One bin of images whose redrawn votes are as before, and these many of the others, equally full.
+_BINS = 5
+
+# Points at which accuracy by confidence, and gradient variance by entropy, are kept.
+_CONFIDENCES = 64
+_ENTROPIES = 20
+
+_DRAWS = 100
+
+Numbers = dict[str, float]
+Series = dict[str, FloatArray]
+
+
+def reliability(record: RunRecord, material: Material) -> tuple[Numbers, Series]:
+    """Accuracy by confidence, and the parts of the Brier score: of correctness, and of people's shares."""
+    rows, probs = record.arrays["held_out"], softmax(record.arrays["best_logits"])
+    labels, people = material.hard_labels[rows], material.votes.probs[rows]
+    curve = metrics.reliability_curve(labels, probs, points=_CONFIDENCES)
+    parts = {
+        "correctness": metrics.correctness_brier_parts(labels, probs),
+        "shares": metrics.brier_parts(people, probs),
+    }
+    numbers = {f"brier/{name}/{part}": value for name, found in parts.items() for part, value in vars(found).items()}
+    return numbers, {"reliability_accuracy": curve.accuracy, "reliability_density": curve.density}
+
+
+def confidence_grid() -> FloatArray:
+    """The confidences at which `reliability` gives the accuracy."""
+    return metrics.reliability_curve([0], [[1.0, 0.0]], points=_CONFIDENCES).confidence
+
+
+def improvement(hard: RunRecord, soft: RunRecord, material: Material, high: IntArray) -> Numbers:
+    """By how much a hard delivery improves on soft labels of the same redrawn votes, by how far the redraw is off.
+
+    Per image: soft NLL of the soft run less that of the hard one, both against all votes, at the best epochs. The
+    images are held out, so nobody was trained on their redrawn votes; these are drawn as those of the others were.
+
+    Args:
+        hard: a run of the sweep.
+        soft: the run with soft labels of its seed and number of votes.
+        material: votes.
+        high: places among the held-out items of those people disagree on most.
+    """
+    rows = hard.arrays["held_out"]
+    people = material.votes.take(rows)
+    votes, seed = hard.config["votes"], hard.config["seed"]
+    redrawn = people.subsample(votes, seed=seed).probs  # type: ignore[arg-type]
+    losses = [metrics.soft_nll_per_item(people.probs, softmax(run.arrays["best_logits"])) for run in (soft, hard)]
+    gain = losses[0] - losses[1]
+    # The distance is a metric: the root of the divergence, here between 0 and 1.
+    js = np.sqrt(np.maximum(metrics.jsd_per_item(people.probs, redrawn), 0) / math.log(2))
+    l1 = metrics.manhattan_per_item(people.probs, redrawn)
+    return {
+        **_by_distance("js", js, gain),
+        **_by_distance("l1", l1, gain),
+        **_by_distance("js-high", js[high], gain[high]),
+    }
+
+
+def gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) -> tuple[Numbers, Series]:
+    """How the variance that drawn labels give the last layer's gradient goes with people's entropy.
+
+    Args:
+        seed: of the run, for the sampled variant.
+        square_length: (N,) of the last layer's inputs for each held-out image.
+        people: (N, K) vote shares of these images.
+    """
+    from votewise.diagnostics import gradient_variance_per_item, sampled_gradient_variance_per_item
+
+    length = np.sqrt(square_length)[:, None]
+    entropy = rankable(metrics.entropy_per_item(people))
+    variance = gradient_variance_per_item(length, people)
+    sampled = sampled_gradient_variance_per_item(length, people, draws=_DRAWS, seed=seed)
+    disputed = entropy > 0
+    numbers = {
+        "gradient/spearman": metrics.spearman(entropy, rankable(variance)),
+        "gradient/spearman_disputed": metrics.spearman(entropy[disputed], variance[disputed]),
+        "gradient/spearman_sampled": metrics.spearman(entropy, rankable(sampled)),
+    }
+    return numbers, _profile(entropy[disputed], variance[disputed])
+
+
+def _by_distance(name: str, distance: FloatArray, gain: FloatArray) -> Numbers:
+    """Mean gain in each bin of distance, the mean distance there, and the rank correlation of the two."""
+    bin_of = distance_bins(distance)
+    numbers = {f"{name}/spearman": metrics.spearman(rankable(distance), rankable(gain))}
+    for place in range(_BINS + 1):
+        inside = bin_of == place
+        numbers[f"{name}/gain/{place}"] = float(gain[inside].mean()) if inside.any() else math.nan
+        numbers[f"{name}/distance/{place}"] = float(distance[inside].mean()) if inside.any() else math.nan
+    return numbers
+
+
+def distance_bins(distance: FloatArray) -> IntArray:
+    """Bin of each image, (N,): 0 where the distance is zero, 1 to 5 by the quintiles of the others.
+
+    >>> distance_bins(np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0]))
+    array([0, 1, 2, 3, 4, 5, 0])
+    """
+    rounded = rankable(distance)
+    positive = rounded > 0
+    if not positive.any():
+        return np.zeros(len(distance), dtype=np.int64)
+    inner = np.quantile(rounded[positive], np.arange(1, _BINS) / _BINS)
+    return np.where(positive, 1 + np.searchsorted(inner, rounded, side="right"), 0)
+
+
+def _profile(x: FloatArray, y: FloatArray) -> Series:
+    """Middle and the outer tenths of y in equally full bins of x; NaN in every bin where items are too few."""
+    names = ("gradient_entropy", "gradient_low", "gradient_middle", "gradient_high")
+    if len(x) < _ENTROPIES:
+        return {name: np.full(_ENTROPIES, math.nan) for name in names}
+    bins = np.array_split(np.argsort(x, kind="stable"), _ENTROPIES)
+    points = np.array([(x[rows].mean(), *np.quantile(y[rows], [0.1, 0.5, 0.9])) for rows in bins])
+    return dict(zip(names, points.T, strict=True))

@@ -1,0 +1,45 @@
+"""How methods, scores and columns are called in tables and figures."""
+
+from __future__ import annotations
+
+from votewise.papers.same_target.evidence import Group
+
+METHODS = {
+    "soft": "soft labels",
+    "sls": "SLS",
+    "multipass": "multipass",
+    "deterministic-control": "deterministic control",
+    "shuffled-sls": "shuffled SLS",
+    "majority": "majority vote",
+    "label-smoothing": "label smoothing",
+    "mixup": "mixup",
+}
+
+COLUMNS = {
+    "soft_nll": "soft NLL",
+    "accuracy": "accuracy",
+    "ece": "ECE",
+    "entropy_correlation": "entropy correlation",
+    "kl": "KL",
+    "soft_brier": "soft Brier",
+    "energy": "energy",
+    "msp": "MSP",
+    "odin": "ODIN",
+    "predictive_entropy": "predictive entropy",
+    "logit_margin": "logit margin",
+    "knn": "KNN",
+    "largest": "λmax",
+    "trace": "trace",
+}
+
+
+def row_name(group: Group) -> str:
+    """A row of a table, such as "SLS, 10 votes, first 5 seeds"."""
+    parts = [METHODS[group.method]]
+    if group.votes is not None:
+        parts.append(f"{group.votes} votes")
+    if group.hold != 1:
+        parts.append(f"kept {group.hold} epochs")
+    if group.first is not None:
+        parts.append(f"first {group.first} seeds")
+    return ", ".join(parts)

@@ -1,0 +1,218 @@
+"""What the paper says in words, or must hold if its numbers do; each with a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from votewise.papers.same_target.cells import Claim, PairedTest, spread
+from votewise.papers.same_target.evidence import Evidence, Group
+from votewise.papers.same_target.names import METHODS
+from votewise.papers.same_target.published import (
+    GRADIENT_SPEARMAN_RANGE,
+    IMPROVEMENT_SPEARMAN_RANGE,
+    SCORES,
+    SWEEP,
+)
+from votewise.papers.same_target.scalars import HOLDS, earlier, likeness
+from votewise.papers.same_target.tables import paired_test, table_1, table_2, table_8
+from votewise.report.numbers import format_p
+
+_SIGNIFICANT = 0.05
+_HARD = ("sls", "multipass", "deterministic-control")
+
+
+def orderings(evidence: Evidence) -> tuple[Claim, ...]:
+    """Every claim, in the order of the paper's tables and figures."""
+    return (
+        *_sweep(evidence),
+        *_main(evidence),
+        *_curvature(evidence),
+        *_resampling(evidence),
+        *_correlations(evidence),
+        *_between_runs(evidence),
+        *_unknown(evidence),
+    )
+
+
+def chain(evidence: Evidence, name: str, steps: Sequence[Sequence[Group]], claim: str) -> Claim:
+    """Whether the means of a number rise from step to step; the groups of one step in any order.
+
+    Args:
+        evidence: all runs.
+        name: of the number.
+        steps: groups from the lowest to the highest.
+        claim: in words.
+    """
+    means = [[_mean(evidence, group, name) for group in step] for step in steps]
+    if any(math.isnan(mean) for step in means for mean in step):
+        return Claim(claim, "", None)
+    rising = all(max(low) < min(high) for low, high in pairwise(means))
+    return Claim(claim, " < ".join(_set(step) for step in means), rising)
+
+
+def _sweep(evidence: Evidence) -> Iterator[Claim]:
+    tests = [test for test in table_1(evidence).tests if test.n]
+    below = sum(test.difference < 0 for test in tests)
+    unanimous = sum(test.favourable == test.n for test in tests)
+    claim = "with few votes every hard delivery is below soft labels in soft NLL, in all 12 cells"
+    yield _share(claim, below, len(tests), 12, least=12)
+    yield _share("in at least 9 of these 12 cells on every seed", unanimous, len(tests), 12, least=9)
+    adjusted = [test.p_holm for test in tests if test.p_holm is not None]
+    yield Claim(
+        "after Holm over the 12 cells nothing is significant, as five pairs cannot show more",
+        f"smallest adjusted p {format_p(min(adjusted))}" if adjusted else "",
+        min(adjusted) > _SIGNIFICANT if len(adjusted) == 12 else None,
+    )
+    yield _gap_by_votes(evidence)
+
+
+def _share(claim: str, found: int, there: int, complete: int, *, least: int) -> Claim:
+    """Whether at least so many of a complete set of comparisons came out as claimed."""
+    return Claim(claim, f"in {found} of {there}" if there else "", found >= least if there == complete else None)
+
+
+def _gap_by_votes(evidence: Evidence) -> Claim:
+    """The anomaly at 50 votes: nearly the votes there are, so the gap should be nearly that of all votes."""
+    few, full = (
+        paired_test(evidence, Group("sls", votes), Group("soft", votes), "soft_nll", "soft_nll_best", "less")
+        for votes in (50, None)
+    )
+    found = f"{-few.difference:+.4f} with 50 votes, {-full.difference:+.4f} with all"
+    claim = "the gap of soft labels over SLS is wider with 50 votes than with all (about 51)"
+    return Claim(claim, *_judged(few.difference + full.difference, found, few.difference < full.difference))
+
+
+def _main(evidence: Evidence) -> Iterator[Claim]:
+    soft, sls, mixup = Group("soft"), Group("sls"), Group("mixup")
+    smoothed, majority = Group("label-smoothing"), Group("majority")
+    yield chain(
+        evidence, "soft_nll_best", [[sls, soft], [mixup], [smoothed], [majority]],
+        "soft NLL: {SLS, soft labels} < mixup < label smoothing < majority vote",
+    )  # fmt: skip
+    yield chain(
+        evidence, "soft_brier_best", [[mixup], [soft, sls], [smoothed], [majority]],
+        "soft Brier: mixup < {soft labels, SLS} < label smoothing < majority vote",
+    )  # fmt: skip
+    yield chain(
+        evidence, "entropy_correlation_best", [[smoothed], [mixup], [majority], [sls, soft]],
+        "entropy correlation: label smoothing < mixup < majority vote < {SLS, soft labels}",
+    )  # fmt: skip
+    for test in table_2(evidence).tests:
+        yield _level(test)
+    yield _near_uniform(evidence)
+
+
+def _level(test: PairedTest) -> Claim:
+    claim = f"SLS and soft labels are level on all votes in {test.column}"
+    if test.p_value is None:
+        return Claim(claim, "", None)
+    found = f"difference {test.difference:+.4f}, two-sided p {format_p(test.p_value)}, {test.n} seeds"
+    can_tell = 2.0 ** (1 - test.n) <= _SIGNIFICANT  # the smallest p that so many pairs can give
+    return Claim(claim, found, test.p_value > _SIGNIFICANT if can_tell else None)
+
+
+def _near_uniform(evidence: Evidence) -> Claim:
+    mean = _mean(evidence, Group("shuffled-sls"), "soft_nll_best")
+    claim = "shuffled SLS learns nothing: soft NLL within 0.01 of ln 10"
+    return Claim(claim, *_judged(mean, f"{mean - math.log(10):+.4f} from it", abs(mean - math.log(10)) <= 0.01))
+
+
+def _curvature(evidence: Evidence) -> Iterator[Claim]:
+    for when, words in (("best", "at the best epoch"), ("last", "at the last"), ("common", "at one epoch for both")):
+        methods = _HARD if when == "best" else ("sls",)
+        means = {method: _mean(evidence, Group(method), f"{when}/full/largest") for method in ("soft", *methods)}
+        shares = {METHODS[method]: means[method] / means["soft"] for method in methods}
+        found = ", ".join(f"{name} {share:.2f}" for name, share in shares.items()) + " of soft labels"
+        claim = f"λmax of {', '.join(METHODS[method] for method in methods)} is below half of soft labels' {words}"
+        yield Claim(claim, *_judged(sum(means.values()), found, max(shares.values()) < 0.5))
+
+
+def _resampling(evidence: Evidence) -> Iterator[Claim]:
+    yield chain(
+        evidence, "soft_nll_best", [[Group("sls", hold=hold, first=5)] for hold in HOLDS],
+        "the longer a drawn label is kept, the worse: soft NLL rises over 1, 5, 10, 50 epochs",
+    )  # fmt: skip
+    fresh = evidence.values(Group("sls"), "soft_nll_best")
+    stale = [
+        (value, fresh[seed])
+        for hold in HOLDS[1:]
+        for seed, value in evidence.values(Group("sls", hold=hold), "soft_nll_best").items()
+        if seed in fresh
+    ]
+    worse = sum(kept > drawn for kept, drawn in stale)
+    claim = "every stale condition is worse than fresh labels on every seed"
+    yield _share(claim, worse, len(stale), len(stale) or -1, least=len(stale))
+
+
+def _correlations(evidence: Evidence) -> Iterator[Claim]:
+    cells = [
+        spread(evidence.values(Group(method, votes), "js/spearman").values()) for method in _HARD for votes in SWEEP
+    ]
+    means = [cell.mean for cell in cells if cell is not None]
+    yield _within("Spearman of redraw distance and improvement", means, IMPROVEMENT_SPEARMAN_RANGE, len(cells))
+    for name, words in (("spearman", "in closed form"), ("spearman_sampled", "from 100 drawn labels")):
+        found = list(evidence.values(Group("sls"), f"gradient/{name}").values())
+        yield _within(f"Spearman of entropy and gradient variance, {words},", found, GRADIENT_SPEARMAN_RANGE, 1)
+
+
+def _within(what: str, values: Sequence[float], bounds: tuple[float, float], least: int) -> Claim:
+    """Whether values span no more than the paper's do, to the digits printed."""
+    claim = f"{what} lies between {bounds[0]} and {bounds[1]}"
+    if len(values) < least:
+        return Claim(claim, "", None)
+    low, high = min(values), max(values)
+    return Claim(
+        claim, f"{low:.3f} to {high:.3f} ({len(values)})", bounds[0] <= round(low, 3) and round(high, 3) <= bounds[1]
+    )
+
+
+def _between_runs(evidence: Evidence) -> Iterator[Claim]:
+    for name, words in (("near_best/quotient", "comes near its best"), ("best_epoch", "is at its best")):
+        gaps = list(earlier(evidence, name).values())
+        order = "earlier" if np.mean(gaps or 0) > 0 else "later"
+        found = f"{abs(np.mean(gaps)):.1f} epochs {order}, {len(gaps)} seeds" if gaps else ""
+        yield Claim(f"SLS {words} earlier than soft labels", found, bool(np.mean(gaps) > 0) if gaps else None)
+    for what, words in (
+        ("maps", "Grad-CAM maps"),
+        ("maps_high", "Grad-CAM maps of disputed images"),
+        ("cka", "features"),
+    ):
+        sls, soft = (likeness(evidence, method, "shared", what) for method in ("sls", "soft"))
+        claim = f"{words} of SLS are more alike between seeds than those of soft labels"
+        if sls is None or soft is None:
+            yield Claim(claim, "", None)
+        else:
+            yield Claim(claim, f"{sls.mean:.3f} against {soft.mean:.3f}", sls.mean > soft.mean)
+
+
+def _unknown(evidence: Evidence) -> Iterator[Claim]:
+    two_sided = [test for test in table_8(evidence).tests if test.alternative == "two-sided"]
+    done = [test for test in two_sided if test.p_value is not None]
+    higher = sum(test.difference > 0 for test in done)
+    claim = "SLS tells CIFAR-100 better than soft labels by each of the six scores"
+    yield _share(claim, higher, len(done), len(SCORES), least=len(SCORES))
+    sure = {test.column for test in done if test.p_value is not None and test.p_value <= _SIGNIFICANT}
+    yield Claim(
+        "energy and ODIN do so significantly, two-sided",
+        f"significant: {', '.join(sorted(sure)) or 'none'}" if done else "",
+        {"energy", "ODIN"} <= sure if len(done) == len(SCORES) else None,
+    )
+
+
+def _mean(evidence: Evidence, group: Group, name: str) -> float:
+    found = spread(evidence.values(group, name).values())
+    return math.nan if found is None else found.mean
+
+
+def _judged(value: float, found: str, holds: bool) -> tuple[str, bool | None]:
+    """What was found, unless the numbers for it are missing."""
+    return ("", None) if math.isnan(value) else (found, holds)
+
+
+def _set(means: Sequence[float]) -> str:
+    shown = ", ".join(f"{mean:.4f}" for mean in means)
+    return shown if len(means) == 1 else f"{{{shown}}}"

@@ -1,0 +1,208 @@
+"""A store of the paper's runs to `Evidence`: everything the tables and figures need, a hundredth of the size.
+
+Curves, scores and what was measured of the models are taken over; what needs the votes, and what compares runs with
+each other, is computed here, once. This is the only part that may need CIFAR-10H and torch; neither is needed after.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise._checks import FloatArray, IntArray
+from votewise._errors import InputError
+from votewise.experiments.diagnose import diagnoses_of, shared_items
+from votewise.experiments.material import Material
+from votewise.experiments.run import softmax
+from votewise.papers.same_target import by_votes
+from votewise.papers.same_target.across import Sight, barriers, likeness_within
+from votewise.papers.same_target.evidence import Evidence, Run
+from votewise.papers.same_target.suites import MIXUP_ALPHA, paper_recipe
+from votewise.records import RecordStore, RunRecord, run_id
+
+PAPER = "arXiv 2605.20642"
+
+_FEATURED = ("soft", "sls")
+
+Records = dict[Run, RunRecord]
+Numbers = dict[str, float]
+Series = dict[str, FloatArray]
+
+
+def reduce_runs(store: RecordStore, material: Material | None, *, precision: str = "bf16") -> Evidence:
+    """Everything the paper's tables and figures need of the finished runs of a store.
+
+    Args:
+        store: runs, perhaps among others; diagnoses in its sub-folder.
+        material: CIFAR-10H; without it what needs the votes themselves is left out.
+        precision: of the runs to take; others are another experiment.
+    """
+    records = paper_runs(store, precision)
+    if not records:
+        raise InputError(
+            f"{str(store.folder)!r} must hold finished runs of the paper's recipe in {precision}",
+            "none is there",
+            "Do some with votewise reproduce same-target, or name another folder or precision",
+        )
+    data = _checksum(records.values(), material)
+    diagnoses = _diagnoses(store, records)
+    found = [_reduced(run, records, diagnoses.get(run), material) for run in records]
+    return Evidence(
+        tuple(records),
+        _columns([numbers for numbers, _ in found]),
+        _stacked([series for _, series in found]),
+        _across(store, records, diagnoses, material),
+        _log_probs(records.values()),
+        {"paper": PAPER, "data": data, "precision": precision},
+    )
+
+
+def paper_runs(store: RecordStore, precision: str) -> Records:
+    """The finished runs of the paper's recipe, in the order of method, votes, period and seed."""
+    found = {_run(record): record for record in store.records() if _is_paper_run(record, precision)}
+    return {run: found[run] for run in sorted(found, key=lambda run: (run.method, run.votes or 0, run.hold, run.seed))}
+
+
+def _is_paper_run(record: RunRecord, precision: str) -> bool:
+    config = record.config
+    if record.status != "done" or config.get("model") != "resnet18" or config.get("dataset") != "cifar10h":
+        return False
+    mixed = MIXUP_ALPHA if config["method"] == "mixup" else 0.0
+    recipe = replace(paper_recipe(), precision=precision, mixup=mixed).to_dict()
+    return config["recipe"] == recipe and (config["held_out"], config["selected"]) == (0.2, 0.0)
+
+
+def _run(record: RunRecord) -> Run:
+    config: dict[str, Any] = record.config
+    return Run(config["method"], config["votes"], config["hold"], config["seed"])
+
+
+def _checksum(records: Any, material: Material | None) -> str:
+    """The checksum of the one set of data all runs were made on, which the votes at hand must have too."""
+    sums = {str(record.config["data"]) for record in records} | ({material.checksum} if material else set())
+    if len(sums) > 1:
+        raise InputError(
+            "runs and votes must be of the same data",
+            f"checksums {', '.join(sorted(name[:8] for name in sums))} came",
+            "Pass the data the runs were made on, and keep runs on other data in another folder",
+        )
+    return sums.pop()
+
+
+def _diagnoses(store: RecordStore, records: Records) -> dict[Run, RunRecord]:
+    """What was measured of each run's models; of several diagnoses, the one with the most numbers."""
+    of_run = {run_id(record.config): run for run, record in records.items()}
+    found: dict[Run, RunRecord] = {}
+    for record in diagnoses_of(store).records():
+        run = of_run.get(run_id(record.config["run"])) if "run" in record.config else None  # type: ignore[arg-type]
+        if run is not None and record.status == "done":
+            found[run] = max(found.get(run, record), record, key=lambda one: len(one.numbers))
+    return found
+
+
+def _reduced(
+    run: Run, records: Records, diagnosis: RunRecord | None, material: Material | None
+) -> tuple[Numbers, Series]:
+    from votewise.diagnostics import training_dynamics
+
+    record = records[run]
+    dynamics = training_dynamics(record.curves["soft_nll"])
+    numbers = {
+        **record.numbers,
+        **(diagnosis.numbers if diagnosis else {}),
+        "near_best/quotient": dynamics.near_by_quotient + 1.0,
+        "near_best/excess": dynamics.near_by_excess + 1.0,
+        "near_best/descent": dynamics.near_by_descent + 1.0,
+    }
+    series = {f"curve_{name}": curve for name, curve in record.curves.items()}
+    if material is not None:
+        for more_numbers, more_series in _of_votes(run, records, diagnosis, material):
+            numbers |= more_numbers
+            series |= more_series
+    return numbers, series
+
+
+def _of_votes(
+    run: Run, records: Records, diagnosis: RunRecord | None, material: Material
+) -> Iterator[tuple[Numbers, Series]]:
+    """The parts that need the votes, of the runs of which the paper shows them."""
+    record, baseline = records[run], records.get(replace(run, method="soft"))
+    people = material.votes.probs[record.arrays["held_out"]]
+    if run.votes is None and run.hold == 1:
+        yield by_votes.reliability(record, material)
+    elif run.votes is not None and run.method != "soft" and baseline is not None:
+        yield by_votes.improvement(record, baseline, material, _most_disputed(people)), {}
+    if run.method == "sls" and diagnosis is not None and "held_out_square_length" in diagnosis.arrays:
+        yield by_votes.gradient_variance(run.seed, diagnosis.arrays["held_out_square_length"], people)
+
+
+def _most_disputed(people: FloatArray) -> IntArray:
+    from votewise.diagnostics import high_disagreement_slices
+
+    return high_disagreement_slices(people)["top-20%"]
+
+
+def _across(
+    store: RecordStore, records: Records, diagnoses: Mapping[Run, RunRecord], material: Material | None
+) -> dict[str, npt.NDArray[Any]]:
+    ids = {run_id(record.config) for record in records.values()}
+    pairs = [
+        record
+        for record in diagnoses_of(store).records()
+        if record.status == "done" and {run_id(run) for run in record.config.get("barrier", ())} & ids  # type: ignore[union-attr, arg-type]
+    ]
+    found: dict[str, npt.NDArray[Any]] = {"confidence": by_votes.confidence_grid(), **barriers(pairs)}
+    people = None if material is None else material.votes.probs
+    for method in _FEATURED:
+        for where in ("shared", "held_out"):
+            sights = _sights(method, where, records, diagnoses, material)
+            if len(sights) > 1:
+                found[f"{method}.{where}.seeds"] = np.array(sorted(sights))
+                likeness = likeness_within(sights, people)
+                found |= {f"{method}.{where}.{name}": matrix for name, matrix in likeness.items()}
+    return found
+
+
+def _sights(
+    method: str, where: str, records: Records, diagnoses: Mapping[Run, RunRecord], material: Material | None
+) -> dict[int, Sight]:
+    """How the best models of a method see the images all share, or those each held out, by seed."""
+    sights = {}
+    for run, diagnosis in diagnoses.items():
+        arrays = diagnosis.arrays
+        if run.method == method and (run.votes, run.hold) == (None, 1) and f"{where}_maps" in arrays:
+            rows = records[run].arrays["held_out"]
+            if where == "shared":
+                rows = np.arange(len(arrays["shared_maps"])) if material is None else shared_items(material)
+            sights[run.seed] = Sight(rows, arrays[f"{where}_features"], arrays[f"{where}_maps"])
+    return sights
+
+
+def _columns(rows: Sequence[Numbers]) -> dict[str, FloatArray]:
+    names = sorted({name for row in rows for name in row})
+    return {name: np.array([row.get(name, math.nan) for row in rows]) for name in names}
+
+
+def _stacked(rows: Sequence[Series]) -> dict[str, FloatArray]:
+    """Each series of all runs, as long as the longest, in single precision."""
+    lengths: dict[str, int] = {}
+    for row in rows:
+        for name, values in row.items():
+            lengths[name] = max(lengths.get(name, 0), len(values))
+    tables = {name: np.full((len(rows), lengths[name]), math.nan, dtype=np.float32) for name in sorted(lengths)}
+    for place, row in enumerate(rows):
+        for name, values in row.items():
+            tables[name][place, : len(values)] = values
+    return tables  # type: ignore[return-value]
+
+
+def _log_probs(records: Any) -> npt.NDArray[np.float16]:
+    """Log-probabilities at the best epoch; those too small for 16 bits are as small as these can be."""
+    with np.errstate(divide="ignore"):
+        logs = [np.log(softmax(record.arrays["best_logits"])) for record in records]
+    return np.maximum(np.stack(logs), np.finfo(np.float16).min).astype(np.float16)
