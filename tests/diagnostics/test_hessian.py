@@ -92,13 +92,16 @@ def test_products_are_those_of_the_hessian_written_out(name: str, options: dict[
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit")  # of what curvlinops imports
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "shared, unused, frozen"])
+# It wants all parameters used; and for norms of the batch it is 5 % off differences of the gradient, where ours are not.
+@pytest.mark.parametrize(
+    "name", [name for name in MODELS if name not in ("shared, unused, frozen", "norm of the batch")]
+)
 def test_products_are_those_of_curvlinops(name: str) -> None:
     from curvlinops import HessianLinearOperator
 
     model, inputs, targets = case(name)
     theirs = HessianLinearOperator(
-        model, nn.CrossEntropyLoss(), dict(model.named_parameters()), [(inputs, targets)], progressbar=False
+        model, nn.CrossEntropyLoss(), list(model.parameters()), [(inputs, targets)], progressbar=False
     )
     with Hessian(model, inputs, targets) as hessian:
         vector = torch.from_numpy(np.random.default_rng(0).standard_normal(hessian.size))
@@ -115,8 +118,9 @@ def test_in_float32_the_products_are_those_of_float64_to_its_precision() -> None
     assert (found - expected).norm() < 1e-5 * expected.norm()
 
 
-def test_products_agree_with_differences_of_the_gradient_and_are_symmetric() -> None:
-    model, inputs, targets = case("norm of vectors")
+@pytest.mark.parametrize("name", ["norm of vectors", "norm of the batch"])
+def test_products_agree_with_differences_of_the_gradient_and_are_symmetric(name: str) -> None:
+    model, inputs, targets = case(name)
     rng = np.random.default_rng(0)
 
     def gradient_at(offset: Tensor) -> Tensor:
