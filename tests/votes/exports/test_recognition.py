@@ -43,7 +43,7 @@ BROKEN = {
     "a mixed list": (b'[{"a": 1}, 2]', "the file {} must hold objects, in a list or by name, but a list of a number came. " + TABLE),
     "something else": (b'[{"colour": "red"}]', "a .json file must be an export that is known, but this one is none (its objects have 'colour'). Say which it is with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot), or make a long table (.csv, .jsonl) of it."),
     "people, not labels": (b'{"Ann1": {"Age": 30, "Gender": "f"}}', "a .json file must be an export that is known, but this one is none"),
-    "half a character": (b'{"\\ud800": {"7": 1}}', "the export must be readable, but reading it failed: "),
+    "half a character": (b'{"\\ud800": {"annotations": "1", "annotators": "Ann1"}}', "the export must be readable, but reading it failed: "),
 }  # fmt: skip
 
 
@@ -101,6 +101,21 @@ def test_content_that_fits_two_exports_is_not_guessed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it may be argilla or argilla-1"):
         read_votes(pd.DataFrame(columns))
     assert read_votes(pd.DataFrame(columns), format="argilla-1").classes == ("a",)
+
+
+def test_counts_of_classes_are_not_taken_for_labels_of_workers(tmp_path: Path) -> None:
+    counts = {"img1": {"cat": 3, "dog": 7}, "img2": {"cat": 10, "dog": 0}}
+    (tmp_path / "counts.json").write_text(json.dumps(counts), encoding="utf-8")
+    with pytest.raises(InputError, match=r"this one is none \(its objects have 'cat', 'dog'\)"):
+        read_votes(tmp_path / "counts.json")
+    assert read_votes(tmp_path / "counts.json", format="peerannot").classes == ("0", "3", "7", "10")
+
+
+@pytest.mark.parametrize("label", [[5, 5], [0.3, 0.7]])
+def test_lists_of_numbers_are_not_taken_for_labels_of_documents(tmp_path: Path, label: list[float]) -> None:
+    (tmp_path / "shares.jsonl").write_text(json.dumps({"id": 1, "text": "x", "label": label}), encoding="utf-8")
+    with pytest.raises(InputError, match="the label column must hold text or numbers, but it holds List"):
+        read_votes(tmp_path / "shares.jsonl")
 
 
 def test_plain_lines_stay_plain(tmp_path: Path) -> None:

@@ -292,7 +292,7 @@ def test_label_studio_short_multiple_choices() -> None:
         read_votes(pl.DataFrame(rows))
     regions = '[{"start": 1, "end": 2, "labels": ["PER"]}]'
     with pytest.raises(InputError, match="an answer must name a class, but a list without 'choices'"):
-        read_votes(pl.DataFrame({**rows, "q": [regions, regions, regions]}))
+        read_votes(pl.DataFrame({**rows, "q": [regions, regions, regions]}), question="q")
 
 
 def test_label_studio_short_columns_are_not_guessed() -> None:
@@ -318,6 +318,40 @@ def test_label_studio_short_columns_are_not_guessed() -> None:
         "an export needs the id of each item, but there is no column 'nothing' among 'text', 'tone', 'id', 'mood', "
         "'annotator' and 2 more. Say which column it is with item= (--item)."
     )
+
+
+def test_label_studio_short_answers_that_look_like_data_are_not_guessed() -> None:
+    """With an answer a task, and as many classes as tasks, a column of data looks more like answers than theirs."""
+    rows = pl.DataFrame(
+        {
+            "annotation_id": [1, 2, 3],
+            "annotator": ["x", "x", "x"],
+            "id": [1, 2, 3],
+            "lead_time": [1, 1, 1],
+            "mood": ["a", "b", "c"],
+            "source": ["web", "web", "mail"],
+        }
+    )
+    with pytest.raises(InputError) as error:
+        read_votes(rows)
+    assert str(error.value) == (
+        "one column must be the one whose answers are votes, but none of 'mood', 'source' differs between answers to a "
+        "task, so that answers look like data. Say which with question= (--question)."
+    )
+    assert read_votes(rows, question="mood").classes == ("a", "b", "c")
+
+
+def test_label_studio_snapshots_hold_the_numbers_of_drafts(tmp_path: Path) -> None:
+    votes = read_votes(write(tmp_path / "tasks.json", [task(1, ["a"], ["b"], drafts=[12, 13], predictions=[4])]))
+    assert (given_counts(votes), votes.notes) == ({"1": {"a": 1, "b": 1}}, ("answers left out: 2 draft",))
+
+
+@pytest.mark.parametrize("place", ["x", "start", "sequence", "ranges"])
+def test_label_studio_choices_of_regions_are_no_votes(tmp_path: Path, place: str) -> None:
+    tasks = [task(1, ["a"], ["b"])]
+    region = {"from_name": "part", "type": "choices", "value": {"choices": ["c"], place: 1}}
+    tasks[0]["annotations"][0]["result"].append(region)
+    assert given_counts(read_votes(write(tmp_path / "tasks.json", tasks))) == {"1": {"a": 1, "b": 1}}
 
 
 def test_label_studio_one_annotation_counts_once(tmp_path: Path) -> None:
@@ -511,6 +545,22 @@ def test_argilla_feedback_data_sets(tmp_path: Path) -> None:
         assert votes.provenance == "Argilla export, question 'label'"
 
 
+@pytest.mark.parametrize("is_turned", [True, False])
+def test_argilla_feedback_data_sets_before_suggestions(tmp_path: Path, is_turned: bool) -> None:
+    """Data sets turn lists of objects into objects of lists; items are called by external_id."""
+    lists = {"user_id": ["u1", "u2"], "value": ["a", "b"], "status": ["submitted", "submitted"]}
+    said = lists if is_turned else [dict(zip(lists, one, strict=True)) for one in zip(*lists.values(), strict=True)]
+    rows = [{"text": "x", "label": said, "external_id": "e1"}, {"text": "y", "label": said, "external_id": "e2"}]
+    expected = {"e1": {"a": 1, "b": 1}, "e2": {"a": 1, "b": 1}}
+    assert given_counts(read_votes(write(tmp_path / "feedback.jsonl", rows))) == expected
+    suggested = [{**row, "label-suggestion": "a"} for row in rows]
+    assert given_counts(read_votes(pl.DataFrame(suggested))) == expected
+    nameless = pl.DataFrame([{**row, "external_id": None} for row in suggested])
+    with pytest.raises(InputError, match="one has none in 'id', 'external_id', '_server_id'"):
+        read_votes(nameless)
+    assert list(read_votes(nameless, item="text").item_ids) == ["x", "y"]
+
+
 ARGILLA_FAULTS = {
     "lengths": ({"label.responses.users": ["u1"]}, "responses, their users and their status must be lists of one length, but a record has others for 'label'. Export the records again."),
     "no list": ({"label.responses": "positive"}, "responses, their users and their status must be lists of one length, but a record has others for 'label'. Export the records again."),
@@ -581,6 +631,21 @@ def test_doccano_old_annotations_by_time(tmp_path: Path) -> None:
     lines[0]["annotations"].append(earlier)
     votes = read_votes(write(tmp_path / "old.jsonl", lines))
     assert (given_counts(votes), votes.notes) == (EXPECTED["doccano_old.jsonl"].counts, (AGAIN,))
+
+
+def test_doccano_oldest_names(tmp_path: Path) -> None:
+    lines = [{"doc_id": 20, "text": "x", "labels": [label], "username": user} for label, user in ("ap", "bq")]
+    votes = read_votes(write(tmp_path / "all.jsonl", lines))
+    assert (given_counts(votes), votes.ballots.annotator_ids.tolist()) == ({"20": {"a": 1, "b": 1}}, ["p", "q"])
+
+
+def test_doccano_votes_in_the_place_of_labels_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_votes(write(tmp_path / "all.jsonl", [{"id": 1, "text": "x", "label": ["a", "a", "b"]}]), several="each")
+    assert str(error.value) == (
+        "a doccano export names each label of a document once, but document '1' has 'a', 'a', 'b'. "
+        "If these are the votes of several people, make a long table of them, a row a vote."
+    )
 
 
 def test_doccano_spans_are_refused(tmp_path: Path) -> None:
@@ -673,6 +738,11 @@ def test_peerannot_metadata(tmp_path: Path) -> None:
     write(tmp_path / "metadata.json", [1])
     with pytest.raises(InputError, match="must hold an object, but a list came"):
         read_votes(answers)
+
+
+def test_peerannot_minus_one_is_no_answer(tmp_path: Path) -> None:
+    votes = read_votes(write(tmp_path / "answers.json", {"0": {"7": -1, "8": 1}, "1": {"7": 0}}))
+    assert (given_counts(votes), votes.notes) == ({"0": {"1": 1}, "1": {"0": 1}}, ("answers left out: 1 unanswered",))
 
 
 @given(st.dictionaries(st.integers(0, 9).map(str), st.dictionaries(st.integers(0, 5).map(str), st.integers(0, 3), min_size=1), min_size=1))  # fmt: skip

@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 _TITLE = "Argilla export"
 _TITLE_1 = "Argilla 1 export"
 _RESPONSES = ".responses"
-_SUGGESTION = "-suggestion"  # beside each question of a feedback data set
+_SUGGESTION = "-suggestion"  # beside each question of a feedback data set, in all but the first versions
+_PARTS = ("value", "user_id", "status")
+_IDS = ("id", "external_id", "_server_id")
 
 # In data sets a status is a number of this list.
 _STATUSES = ("draft", "submitted", "discarded")
 
 
 def fits(tree: Tree) -> bool:
-    """Whether records hold responses, flat ('label.responses') or nested ('responses': {'label': ...})."""
+    """Whether records hold responses: flat ('label.responses'), nested ('responses': {'label': ...}) or as feedback."""
     return isinstance(tree, list) and any(
-        fits_columns(list(record)) or (isinstance(record.get("responses"), dict) and "fields" in record)
+        fits_columns(list(record))
+        or (isinstance(record.get("responses"), dict) and "fields" in record)
+        or any(_is_feedback(value) for value in record.values())
         for record in tree
     )
 
@@ -59,7 +63,7 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
         asked: how to read it.
     """
     question = choose_question(asked, _flat_questions(names), _TITLE)
-    parts = {asked.item or "id", "id", question, f"{question}{_SUGGESTION}"}
+    parts = {asked.item, *_IDS, question, f"{question}{_SUGGESTION}"}
     used = [name for name in names if name in parts or name.startswith(f"{question}{_RESPONSES}")]
     with engine_errors("the export"):
         records = table.select(used).collect().to_dicts()
@@ -104,11 +108,18 @@ def _flat_questions(names: Sequence[str]) -> list[str]:
 
 def _questions(record: dict[str, Any]) -> list[str]:
     nested = record.get("responses")
-    return [*_flat_questions(list(record)), *(nested if isinstance(nested, dict) else ())]
+    feedback = [name for name, value in record.items() if _is_feedback(value)]
+    return [*_flat_questions(list(record)), *(nested if isinstance(nested, dict) else ()), *feedback]
+
+
+def _is_feedback(value: Any) -> bool:
+    """Whether a field holds responses, as a list of objects or, as data sets turn it, an object of lists."""
+    found = value if isinstance(value, list) else [value]
+    return bool(found) and all(isinstance(one, dict) and one.keys() >= set(_PARTS) for one in found)
 
 
 def _answers(record: dict[str, Any], question: str, asked: Asked) -> Iterator[Answer]:
-    item = item_of(record, asked, ["id", "_server_id"], inside=["fields", "metadata"])
+    item = item_of(record, asked, _IDS, inside=["fields", "metadata"])
     yield Answer(item, why_not=NOBODY)
     for value, user, status in _responses(record, question):
         word = _STATUSES[status] if isinstance(status, int) and 0 <= status < len(_STATUSES) else status
@@ -118,22 +129,28 @@ def _answers(record: dict[str, Any], question: str, asked: Asked) -> Iterator[An
 
 def _responses(record: dict[str, Any], question: str) -> Iterator[tuple[Any, Any, Any]]:
     """Value, user and status of each response."""
-    nested = record.get("responses")
-    whole = nested.get(question) if isinstance(nested, dict) else record.get(question)
-    if isinstance(nested, dict) or f"{question}{_SUGGESTION}" in record:
-        for one in objects(whole, "the responses to a question"):
-            yield one.get("value"), one.get("user_id"), one.get("status")
-        return
-    found = [record.get(f"{question}{_RESPONSES}{part}") for part in ("", ".users", ".status")]
-    number = len(found[0]) if isinstance(found[0], list) else 0
-    lists = [[None] * number if one is None else one for one in found]
-    if not all(isinstance(one, list) and len(one) == number for one in lists):
+    values, *others = _parts(record, question)
+    number = len(values) if isinstance(values, list) else 0
+    lists = [[None] * number if part is None else part for part in (values, *others)]
+    if not all(isinstance(part, list) and len(part) == number for part in lists):
         raise InputError(
             "responses, their users and their status must be lists of one length",
             f"a record has others for {question!r}",
             "Export the records again",
         )
     yield from zip(*lists, strict=True)
+
+
+def _parts(record: dict[str, Any], question: str) -> list[Any]:
+    """Values, users and status, a list each."""
+    if f"{question}{_RESPONSES}" in record:
+        return [record.get(f"{question}{_RESPONSES}{part}") for part in ("", ".users", ".status")]
+    nested = record.get("responses")
+    whole = nested.get(question) if isinstance(nested, dict) else record.get(question)
+    if isinstance(whole, dict):
+        return [whole.get(part) for part in _PARTS]
+    responses = objects(whole, "the responses to a question")
+    return [[response.get(part) for response in responses] for part in _PARTS]
 
 
 def _classes(value: Any) -> tuple[str, ...]:

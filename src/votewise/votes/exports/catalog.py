@@ -26,11 +26,13 @@ class TreeFormat:
         root: what holds them: list or dict.
         fits: whether a tree, or its beginning, is surely such an export.
         read: its votes.
+        file: the name of such a file, where content alone shows too little.
     """
 
     root: type
     fits: Callable[[Tree], bool]
     read: Callable[[Tree, Asked], Votes]
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ TREES = {
     "doccano": TreeFormat(list, doccano.fits, doccano.read),
     "lewidi": TreeFormat(dict, lewidi.fits, lewidi.read),
     "chaosnli": TreeFormat(list, chaosnli.fits, chaosnli.read),
-    "peerannot": TreeFormat(dict, peerannot.fits, peerannot.read),
+    "peerannot": TreeFormat(dict, peerannot.fits, peerannot.read, file="answers.json"),
 }
 TABLES = {
     "label-studio-min": TableFormat(label_studio.fits_short, label_studio.read_short),
@@ -75,11 +77,11 @@ def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
         asked: how to read it.
     """
     if chosen is None and path.suffix.lower() == ".jsonl":
-        chosen = _find(sample_tree(path))
+        chosen = _find(sample_tree(path), path.name)
         if chosen is None:
             return None
     tree = load_tree(path)
-    name = chosen or _find(tree)
+    name = chosen or _find(tree, path.name)
     if name is None:
         some = tree[0] if isinstance(tree, list) else next(iter(tree.values()))
         raise InputError(
@@ -110,8 +112,8 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], chosen: str | None, as
     return None if name is None else TABLES[name].read(table, names, asked)
 
 
-def _find(tree: Tree) -> str | None:
-    return _only([name for name, known in TREES.items() if known.fits(tree)])
+def _find(tree: Tree, file: str) -> str | None:
+    return _only([name for name, known in TREES.items() if known.file in (None, file) and known.fits(tree)])
 
 
 def _only(fitting: list[str]) -> str | None:

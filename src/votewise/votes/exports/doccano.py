@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from votewise._checks import first_few
 from votewise._errors import InputError
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, seconds, votes_of
 from votewise.votes.exports.asked import Asked, class_of, item_of, name_of, objects, refuse_question
@@ -20,7 +21,7 @@ _PEOPLE = ("annotator", "user", "username")
 def fits(tree: Tree) -> bool:
     """Whether records are documents with a list of labels, or with annotations that have a label each."""
     return isinstance(tree, list) and any(
-        any(name in record for name in _CONTENT) and (_labels(record) is not None or _has_annotations(record))
+        any(name in record for name in _CONTENT) and (_has_labels(record) or _has_annotations(record))
         for record in tree
     )
 
@@ -34,7 +35,7 @@ def read(tree: Tree, asked: Asked) -> Votes:
 
 
 def _answers(record: dict[str, Any], asked: Asked) -> Iterator[Answer]:
-    item = item_of(record, asked, ["id"], inside=["meta", "metadata"])
+    item = item_of(record, asked, ["id", "doc_id"], inside=["meta", "metadata"])
     yield Answer(item, why_not=NOBODY)
     if _has_annotations(record):
         for one in objects(record["annotations"], "a document's annotations"):
@@ -50,13 +51,26 @@ def _answer(item: str, record: dict[str, Any], labels: list[Any]) -> Answer:
             f"document {item!r} has spans",
             "Export a project that classifies documents",
         )
+    classes = tuple(class_of(label) for label in labels)
+    if len(set(classes)) < len(classes):
+        raise InputError(
+            "a doccano export names each label of a document once",
+            f"document {item!r} has {first_few(classes)}",
+            "If these are the votes of several people, make a long table of them, a row a vote",
+        )
     person = next((name for key in _PEOPLE if (name := name_of(record.get(key))) is not None), None)
-    return Answer(item, person, tuple(class_of(label) for label in labels), when=seconds(record.get("updated_at")))
+    return Answer(item, person, classes, when=seconds(record.get("updated_at")))
 
 
 def _labels(record: dict[str, Any]) -> list[Any] | None:
     found = [record[name] for name in _LABELS if isinstance(record.get(name), list)]
     return next((labels for labels in found if not any(isinstance(label, dict) for label in labels)), None)
+
+
+def _has_labels(record: dict[str, Any]) -> bool:
+    """Whether labels are names, as doccano has them, or spans; numbers would be somebody's counts or shares."""
+    labels = _labels(record)
+    return labels is not None and all(isinstance(label, (str, list)) for label in labels)
 
 
 def _has_annotations(record: dict[str, Any]) -> bool:

@@ -33,7 +33,7 @@ _TITLE = "Label Studio export"
 _KINDS = ("choices", "rating", "taxonomy", "selected")
 
 # A result with one of these is about a region of the item, not about the item.
-_REGION = frozenset({"x", "start", "points", "rle", "vertices"})
+_REGION = frozenset({"x", "start", "points", "rle", "vertices", "sequence", "ranges"})
 
 # Columns of the short exports that hold neither the task's data nor answers.
 _OWN = frozenset(
@@ -91,9 +91,7 @@ def read_short(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
     item = item_column(names, asked, "id")
     with engine_errors("the export"):
         frame = table.collect()
-        others = [name for name in names if name not in _OWN and name != item]
-        found = others if asked.question else _may_be_questions(frame, item, others)
-        question = choose_question(asked, found, _TITLE)
+        question = _question(frame, item, [name for name in names if name not in _OWN and name != item], asked)
         answers = pl.DataFrame(
             {
                 "item": as_text(frame[item], "item"),
@@ -140,8 +138,8 @@ def _answers(task: dict[str, Any], question: str, asked: Asked) -> Iterator[Answ
     """The answers to a task; drafts are told, the predictions of models are nobody's."""
     item = item_of(task, asked, ["id"], inside=["data", "meta"])
     yield Answer(item, why_not=NOBODY)
-    for draft in objects(task.get("drafts"), "a task's drafts"):
-        yield Answer(item, _person(draft.get("user")), why_not="draft")
+    drafts = task.get("drafts")  # objects, or their numbers alone
+    yield from [Answer(item, why_not="draft")] * (len(drafts) if isinstance(drafts, list) else 0)
     for annotation in _annotations(task):
         classes = [
             name
@@ -172,7 +170,7 @@ def _classes(value: dict[str, Any]) -> list[str]:
     kind = next((kind for kind in _KINDS if kind in value), None)
     found = value[kind] if kind is not None else None
     if kind == "taxonomy" and isinstance(found, list):
-        return [" > ".join(class_of(step) for step in path) for path in found if isinstance(path, list)]
+        return [" > ".join(map(class_of, path if isinstance(path, list) else [path])) for path in found]
     return [class_of(one) for one in (found if isinstance(found, list) else [found])]
 
 
@@ -213,17 +211,23 @@ def _classes_of_cell(cell: str | None) -> list[str]:
     return [name for value in values for name in (_classes(value) if isinstance(value, dict) else [class_of(value)])]
 
 
-def _may_be_questions(frame: pl.DataFrame, item: str, names: list[str]) -> list[str]:
-    """Columns that may hold answers.
+def _question(frame: pl.DataFrame, item: str, names: list[str], asked: Asked) -> str:
+    """The column of answers: the one asked for, or the only one that may be.
 
     Data belong to the task: they never differ between its rows, and most often differ between tasks.
     """
+    if asked.question is not None:
+        return choose_question(asked, names, _TITLE)
     tasks = frame[item].n_unique()
-    return [
-        name
-        for name in names
-        if frame.select(item, name).n_unique() > tasks or frame[name].drop_nulls().n_unique() < tasks
-    ]
+    differing = [name for name in names if frame.select(item, name).n_unique() > tasks]
+    if not differing:
+        raise InputError(
+            "one column must be the one whose answers are votes",
+            f"none of {first_few(names)} differs between answers to a task, so that answers look like data",
+            "Say which with question= (--question)",
+        )
+    found = [name for name in names if name in differing or frame[name].drop_nulls().n_unique() < tasks]
+    return choose_question(asked, found, _TITLE)
 
 
 def _times(frame: pl.DataFrame) -> pl.Series:

@@ -16,7 +16,7 @@ _TITLE = "peerannot answers"
 
 
 def fits(tree: Tree) -> bool:
-    """Whether an object of items holds nothing but the numbers of classes: with words it could be anything."""
+    """Whether an object of items holds nothing but whole numbers; in a file of another name they may be counts."""
     return isinstance(tree, dict) and all(type(label) is int for item in tree.values() for label in item.values())
 
 
@@ -28,7 +28,9 @@ def read(tree: Tree, asked: Asked) -> Votes:
         raise InputError(f"{_TITLE} name items by key", f"{asked.item!r} came", "Leave item out")
     names, told = _class_names(asked)
     answers = [
-        Answer(item, worker, _class(label, names)) for item, labels in tree.items() for worker, label in labels.items()
+        Answer(item, worker, _class(label, names), "unanswered" if label == -1 else None)
+        for item, labels in tree.items()
+        for worker, label in labels.items()
     ]
     answers += [Answer(item, why_not=NOBODY) for item in tree]
     classes = asked.rules.classes or names
