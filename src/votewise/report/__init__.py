@@ -5,7 +5,9 @@ from votewise.report.content import Content as Content
 from votewise.report.content import Curve as Curve
 from votewise.report.content import Example as Example
 from votewise.report.content import MethodRow as MethodRow
+from votewise.report.content import Panel as Panel
 from votewise.report.content import Spread as Spread
+from votewise.report.figures import draw_panels as draw_panels
 from votewise.report.html import render as render
 from votewise.report.html import write_report as write_report
 from votewise.report.numbers import counted as counted

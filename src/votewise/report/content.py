@@ -51,6 +51,27 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
+class Panel:
+    """One of several plots in a figure.
+
+    Attributes:
+        title: above it.
+        x_label: under it.
+        y_label: beside it.
+        curves: lines with bands; where `ticks` are named, points with bars.
+        ticks: names of the places 0, 1, ... on the x axis.
+        diagonal: whether to draw y = x, the line of perfect calibration.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    ticks: tuple[str, ...] = ()
+    diagonal: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Methods compared under one condition.
 

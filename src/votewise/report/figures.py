@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from votewise._errors import MissingExtraError
-from votewise.report.content import Curve
+from votewise.report.content import Curve, Panel
 
 # Told apart by the colour-blind, and by lightness when printed (Okabe and Ito 2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#8B8B8B", "#CC79A7", "#E69F00", "#56B4E9")
@@ -21,6 +23,9 @@ CLASS_COLOURS = (
 # Names that fit above a panel in one row, in characters.
 _ONE_ROW = 48
 
+# Inches of one panel among several, panels in a row, and how far points of different curves stand apart.
+_PANEL, _IN_A_ROW, _APART = (4.0, 3.0), 3, 0.12
+
 
 def draw_curves(
     curves: Sequence[Curve], *, x_label: str, y_label: str, diagonal: bool = False, y_top: float | None = None
@@ -34,17 +39,9 @@ def draw_curves(
         diagonal: draw y = x, the line of perfect calibration.
         y_top: cut the panel here; a curve that leaves it is said so in the legend.
     """
-    try:
-        from matplotlib.figure import Figure
+    with _drawing((5.2, 3.4)) as figure:
         from matplotlib.ticker import MaxNLocator
-    except ImportError:
-        raise MissingExtraError("drawing figures", "matplotlib", "report") from None
-    import matplotlib
 
-    with matplotlib.rc_context(
-        {"svg.hashsalt": "votewise", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif"}
-    ):
-        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
         axes = figure.subplots()
         if diagonal:
             axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, linestyle=":")
@@ -60,9 +57,29 @@ def draw_curves(
         names = [_label(curve, y_top) for curve in curves]
         columns = len(names) if sum(map(len, names)) <= _ONE_ROW else 2
         figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=9, columnspacing=1.2)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
-    return out.getvalue()[out.getvalue().index("<svg") :]
+        return _as_svg(figure)
+
+
+def draw_panels(panels: Sequence[Panel], *, known: Sequence[str] = ()) -> str:
+    """Panels in rows under one legend, as an SVG on white; a curve keeps its colour in all of them.
+
+    Args:
+        panels: at least one, each with at least one curve.
+        known: names that have the first colours, in each figure the same, whether or not they are in it.
+    """
+    names = list(dict.fromkeys(curve.name for panel in panels for curve in panel.curves))
+    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(dict.fromkeys([*known, *names]))}
+    across = min(len(panels), _IN_A_ROW)
+    down = -(-len(panels) // across)
+    with _drawing((_PANEL[0] * across, _PANEL[1] * down + 0.4)) as figure:
+        grid = figure.subplots(down, across, squeeze=False).ravel()
+        for panel, axes in zip(panels, grid, strict=False):
+            _draw_panel(panel, axes, colours)
+        for unused in grid[len(panels) :]:
+            unused.set_visible(False)
+        handles = dict(zip(*_legend(grid[: len(panels)]), strict=True))
+        figure.legend(handles.values(), handles, loc="outside upper left", ncols=len(names), frameon=False, fontsize=9)
+        return _as_svg(figure, transparent=False)
 
 
 def class_colours(number: int) -> list[str]:
@@ -70,6 +87,48 @@ def class_colours(number: int) -> list[str]:
     if 1 < number < _ORDERED:
         return [CLASS_COLOURS[round(place * (_ORDERED - 1) / (number - 1))] for place in range(number)]
     return [CLASS_COLOURS[place % len(CLASS_COLOURS)] for place in range(number)]
+
+
+def _draw_panel(panel: Panel, axes: Any, colours: dict[str, str]) -> None:
+    if panel.diagonal:
+        axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, linestyle=":")
+    for place, curve in enumerate(panel.curves):
+        if panel.ticks:
+            shift = _APART * (place - (len(panel.curves) - 1) / 2)
+            bars = (curve.y - curve.low, curve.high - curve.y)
+            axes.errorbar(curve.x + shift, curve.y, bars, color=colours[curve.name], marker="o", label=curve.name)
+        else:
+            axes.fill_between(curve.x, curve.low, curve.high, color=colours[curve.name], alpha=0.18, linewidth=0)
+            axes.plot(curve.x, curve.y, color=colours[curve.name], linewidth=1.8, label=curve.name)
+    axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
+    if panel.ticks:
+        axes.set_xticks(range(len(panel.ticks)), panel.ticks)
+        axes.set_xlim(-0.5, len(panel.ticks) - 0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _legend(axes: Sequence[Any]) -> tuple[list[str], list[Any]]:
+    pairs = [pair for each in axes for pair in zip(*each.get_legend_handles_labels(), strict=True)]
+    return [name for _, name in pairs], [handle for handle, _ in pairs]
+
+
+@contextmanager
+def _drawing(inches: tuple[float, float]) -> Iterator[Any]:
+    """An empty figure in the style of all; the same numbers give the same bytes."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("drawing figures", "matplotlib", "report") from None
+    style = {"svg.hashsalt": "votewise", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif"}
+    with matplotlib.rc_context(style):
+        yield Figure(figsize=inches, layout="constrained")
+
+
+def _as_svg(figure: Any, *, transparent: bool = True) -> str:
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=transparent, metadata={"Date": None})
+    return out.getvalue()[out.getvalue().index("<svg") :]
 
 
 def _label(curve: Curve, y_top: float | None) -> str:

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from votewise.records import RecordStore, RunSummary
 
 PAPERS = ("same-target",)
+RESULTS = Path("results/same-target")
 
 
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="same-target: arXiv 2605.20642", show_default=False)],
-    suite: Annotated[str, typer.Option(help="main, family, sweep, resampling, all or tiny.")] = "all",
+    suite: Annotated[str, typer.Option(help="main, family, sweep, resampling, all, sparse or tiny.")] = "all",
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds, from 0; each suite's own number if left out.", show_default=False)
     ] = None,
@@ -52,11 +53,31 @@ def reproduce(
         bool, typer.Option("--keep-models", help="Keep the weights that diagnostics needed.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and for how long.")] = False,
+    only: Annotated[
+        str | None,
+        typer.Option(help="Train nothing; show table-1, figure-8, scalars, orderings or all.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the figures of --only.", show_default=False)
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Runs in brief, shown where there are no --runs.")] = RESULTS,
+    reduce: Annotated[
+        bool, typer.Option("--reduce", help="Train nothing; put the --runs in brief into --results.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Train nothing; put all parts between this page's markers.", show_default=False)
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Repeat a paper's runs; numbers beside its own."""
     check_choice("the paper", paper, PAPERS)
+    if only or reduce or page:
+        from votewise.cli.beside_paper import Sources, tell_parts
+
+        sources = Sources(runs, results, data, precision or "bf16")
+        tell_parts(sources, only, output, page, reduce=reduce, as_json=as_json, quiet=quiet)
+        return
     options.require_torch("training")
     from votewise.datasets import load_cifar10h
     from votewise.experiments.diagnose import run_and_diagnose, to_train_again

@@ -1,0 +1,80 @@
+"""All tables and figures as a part of a page, between two markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from votewise._errors import InputError
+from votewise._files import whole_file
+from votewise.papers.same_target.evidence import Evidence
+from votewise.papers.same_target.figures import Figure
+from votewise.papers.same_target.names import METHODS
+from votewise.papers.same_target.parts import Claims, Coverage, Part, coverage, find_parts
+from votewise.papers.same_target.sheets import cell_grid, cell_lines, claim_lines, markdown, paired_lines
+from votewise.report import counted, draw_panels
+
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+
+
+def write_page(evidence: Evidence, page: Path) -> list[Path]:
+    """Put every part between the markers of a page, and its figures into a folder beside it; what was written."""
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    before, found_begin, rest = text.partition(BEGIN)
+    _, found_end, after = rest.partition(END)
+    if not (found_begin and found_end):
+        raise InputError(
+            f"the page must hold {BEGIN} and, after it, {END}", f"{str(page)!r} does not", "Put them where results go"
+        )
+    parts = find_parts("all", evidence)
+    folder = page.with_suffix("")
+    drawn = write_figures(parts, folder)
+    body = "\n\n".join(_page_text(parts, coverage(evidence), folder.name))
+    with whole_file(page) as partial:
+        partial.write_text(f"{before}{BEGIN}\n\n{body}\n\n{END}{after}", encoding="utf-8")
+    return [*drawn, page]
+
+
+def write_figures(parts: Sequence[Part], folder: Path) -> list[Path]:
+    """Draw the figures among some parts, each into a file of its name; those without runs are not drawn."""
+    figures = [part for part in parts if isinstance(part, Figure) and part.panels]
+    if figures:
+        folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        with whole_file(folder / f"{figure.name}.svg") as partial:
+            partial.write_text(draw_panels(figure.panels, known=tuple(METHODS.values())), encoding="utf-8")
+    return [folder / f"{figure.name}.svg" for figure in figures]
+
+
+def tell_coverage(found: Coverage) -> str:
+    """How many of the paper's runs are there, and what is missing, in a sentence."""
+    if not found.missing:
+        return f"All {found.wanted} runs of the paper are there."
+    missing = "; ".join(f"{row}: {counted(number, 'run')}" for row, number in found.missing.items())
+    return f"{found.there} of the paper's {found.wanted} runs are there. Not run: {missing}."
+
+
+def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[str]:
+    yield tell_coverage(found)
+    yield (
+        "In each cell: ours, mean ± SD over seeds (n); the published number; how far ours is above it in standard "
+        "errors of the difference, SD √(1/n + 1/n'), **bold** beyond 2. Exact paired Wilcoxon tests follow the tables."
+    )
+    for part in parts:
+        yield f"### {part.name.capitalize().replace('-', ' ')}: {part.title}"
+        yield from _part_text(part, folder)
+
+
+def _part_text(part: Part, folder: str) -> Iterator[str]:
+    if isinstance(part, Claims):
+        yield markdown(claim_lines(part.claims))
+    elif isinstance(part, Figure):
+        yield f"The paper: {part.said}"
+        yield f"![{part.title}]({folder}/{part.name}.svg)" if part.panels else "*Not run.*"
+        if part.cells:
+            yield markdown(cell_lines(part.cells))
+    else:
+        yield markdown(cell_grid(part.cells) if part.name.startswith("table") else cell_lines(part.cells))
+        if part.tests:
+            yield markdown(paired_lines(part.tests))
+        yield from part.notes

@@ -1,0 +1,99 @@
+"""The parts of the paper by name: tables, figures, quoted numbers, claims; and how complete the runs for them are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from votewise._checks import check_choice
+from votewise.papers.same_target.cells import Cell, Claim, Table
+from votewise.papers.same_target.evidence import Evidence, Group, Run
+from votewise.papers.same_target.figures import FIGURES, Figure
+from votewise.papers.same_target.names import row_name
+from votewise.papers.same_target.orderings import orderings
+from votewise.papers.same_target.scalars import scalars
+from votewise.papers.same_target.suites import SUITES
+from votewise.papers.same_target.tables import TABLES
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the paper says in words, each with a verdict."""
+
+    name: str
+    title: str
+    claims: tuple[Claim, ...]
+
+
+Part = Table | Figure | Claims
+
+PARTS = (*TABLES, *FIGURES, "scalars", "orderings")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of the paper's runs are there, and which are not.
+
+    Attributes:
+        there: of the paper's runs.
+        wanted: how many the paper did.
+        missing: runs not there, by row.
+    """
+
+    there: int
+    wanted: int
+    missing: dict[str, int]
+
+
+def find_parts(name: str, evidence: Evidence) -> list[Part]:
+    """A part by name, made from evidence; "all" is every one, in the paper's order."""
+    check_choice("the part of the paper", name, (*PARTS, "all"))
+    return [_part(one, evidence) for one in (PARTS if name == "all" else (name,))]
+
+
+def coverage(evidence: Evidence) -> Coverage:
+    """The runs there beside those the paper did."""
+    wanted = [
+        Run(method, votes, hold, seed)
+        for suite in SUITES.values()
+        for method in suite.methods
+        for votes in suite.votes
+        for hold in suite.holds
+        for seed in range(suite.seeds)
+    ]
+    absent = [run for run in dict.fromkeys(wanted) if run not in evidence.runs]
+    missing = Counter(row_name(Group(run.method, run.votes, run.hold)) for run in absent)
+    return Coverage(len(set(wanted)) - len(absent), len(set(wanted)), dict(missing))
+
+
+def as_json(part: Part) -> dict[str, Any]:
+    """A part in plain values."""
+    if isinstance(part, Claims):
+        claims = [{**asdict(claim), "verdict": claim.verdict} for claim in part.claims]
+        return {"name": part.name, "title": part.title, "claims": claims}
+    common = {"name": part.name, "title": part.title, "cells": _cells_as_json(part.cells)}
+    if isinstance(part, Table):
+        return {**common, "tests": [asdict(test) for test in part.tests], "notes": list(part.notes)}
+    return {**common, "said": part.said, "panels": [_arrays_as_lists(asdict(panel)) for panel in part.panels]}
+
+
+def _part(name: str, evidence: Evidence) -> Part:
+    if name == "orderings":
+        return Claims(name, "what the paper says in words", orderings(evidence))
+    if name == "scalars":
+        return scalars(evidence)
+    return TABLES[name](evidence) if name in TABLES else FIGURES[name](evidence)
+
+
+def _cells_as_json(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    return [{**asdict(cell), "distance": cell.distance, "verdict": cell.verdict} for cell in cells]
+
+
+def _arrays_as_lists(panel: dict[str, Any]) -> dict[str, Any]:
+    curves = [
+        {name: value if isinstance(value, str) else value.tolist() for name, value in curve.items()}
+        for curve in panel["curves"]
+    ]
+    return {**panel, "curves": curves}

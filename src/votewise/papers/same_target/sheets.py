@@ -1,0 +1,109 @@
+"""Parts of the paper as rows of text, for the terminal and for pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from votewise.papers.same_target.cells import Cell, Claim, PairedTest, Table
+from votewise.papers.same_target.figures import Figure
+from votewise.papers.same_target.parts import Part
+from votewise.report.numbers import format_p
+
+# Of numbers from here on, four digits behind the point are no use.
+_LARGE = 10.0
+
+_NOTHING = "–"
+
+LEGEND = (
+    "ours, published: mean ± SD over seeds (n). apart: ours less the published in standard errors of that difference; "
+    "within 2 it agrees."
+)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A header, and rows as long as it."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def sheets_of(part: Part) -> list[Sheet]:
+    """All there is to print of a part: numbers line by line, then tests or claims."""
+    if isinstance(part, Table):
+        return [cell_lines(part.cells), *([paired_lines(part.tests)] if part.tests else [])]
+    if isinstance(part, Figure):
+        return [cell_lines(part.cells)] if part.cells else []
+    return [claim_lines(part.claims)]
+
+
+def cell_lines(cells: Sequence[Cell]) -> Sheet:
+    """A line a number."""
+    rows = ((cell.row, cell.column, _ours(cell), _published(cell), _apart(cell), cell.verdict) for cell in cells)
+    return Sheet(("row", "column", "ours", "published", "apart", "verdict"), tuple(rows))
+
+
+def cell_grid(cells: Sequence[Cell]) -> Sheet:
+    """Rows and columns as in the paper, in each cell ours, the published number, and how far they are apart."""
+    found = {(cell.row, cell.column): cell for cell in cells}
+    rows, columns = (list(dict.fromkeys(key[part] for key in found)) for part in (0, 1))
+    grid = ((row, *(_stacked(found.get((row, column))) for column in columns)) for row in rows)
+    return Sheet(("", *columns), tuple(grid))
+
+
+def paired_lines(tests: Sequence[PairedTest]) -> Sheet:
+    """A line a test."""
+    rows = (
+        (
+            test.row, test.column, test.alternative, str(test.n),
+            _NOTHING if math.isnan(test.difference) else f"{test.difference:+.4f}",
+            f"{test.favourable} of {test.n}", format_p(test.p_value), format_p(test.p_holm), format_p(test.published_p),
+        )
+        for test in tests
+    )  # fmt: skip
+    header = ("test", "of", "alternative", "n", "difference", "better on", "p", "Holm", "published p")
+    return Sheet(header, tuple(rows))
+
+
+def claim_lines(claims: Sequence[Claim]) -> Sheet:
+    """A line a claim."""
+    rows = ((claim.claim, claim.found or _NOTHING, claim.verdict) for claim in claims)
+    return Sheet(("the paper says", "ours", "verdict"), tuple(rows))
+
+
+def markdown(sheet: Sheet) -> str:
+    """A sheet as a table of a page."""
+    lines = [sheet.header, tuple("---" for _ in sheet.header), *sheet.rows]
+    return "\n".join(f"| {' | '.join(_escaped(row))} |" for row in lines)
+
+
+def _escaped(row: Iterable[str]) -> list[str]:
+    return [text.replace("|", "\\|") for text in row]
+
+
+def _stacked(cell: Cell | None) -> str:
+    if cell is None:
+        return _NOTHING
+    apart = _apart(cell)
+    ours = "not run" if cell.ours is None else _ours(cell)
+    return "<br>".join((ours, _published(cell), f"**{apart}**" if cell.verdict == "apart" else apart))
+
+
+def _ours(cell: Cell) -> str:
+    return _NOTHING if cell.ours is None else _shown(cell.ours.mean, cell.ours.sd, cell.ours.n)
+
+
+def _published(cell: Cell) -> str:
+    return _NOTHING if cell.published is None else _shown(cell.published.mean, cell.published.sd, cell.published.seeds)
+
+
+def _apart(cell: Cell) -> str:
+    return _NOTHING if cell.distance is None else f"{cell.distance:+.1f}"
+
+
+def _shown(mean: float, sd: float | None, n: int) -> str:
+    digits = 1 if abs(mean) >= _LARGE else 4
+    deviation = "" if sd is None or math.isnan(sd) else f" ± {sd:.{digits}f}"
+    return f"{mean:.{digits}f}{deviation} ({n})"
