@@ -1,0 +1,97 @@
+"""A small store that looks like the paper's runs, and evidence of chosen numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from votewise import Votes
+from votewise.experiments.diagnose import barrier_config, diagnoses_of, diagnosis_config, shared_items
+from votewise.experiments.material import Material
+from votewise.experiments.run import RunConfig, measure, split_items
+from votewise.papers.same_target import suite_runs
+from votewise.papers.same_target.diagnoses import barrier_pairs, plan_of
+from votewise.papers.same_target.evidence import Evidence, Run
+from votewise.records import RecordStore, RunRecord
+
+N_ITEMS, N_CLASSES, EPOCHS, WIDTH = 200, 10, 12, 6
+OUTLIERS, SCORES = ("svhn", "cifar100"), ("energy", "msp", "odin", "predictive_entropy", "logit_margin", "knn")
+
+
+def paper_material() -> Material:
+    """Images of nothing with votes of fifty people, two in five of them unanimous."""
+    rng = np.random.default_rng(5)
+    shares = rng.dirichlet(np.full(N_CLASSES, 0.15), size=N_ITEMS)
+    shares[: 2 * N_ITEMS // 5] = np.eye(N_CLASSES)[rng.integers(0, N_CLASSES, 2 * N_ITEMS // 5)]
+    votes = Votes.from_counts(np.array([rng.multinomial(50, row) for row in shares]))
+    pixels = np.zeros((N_ITEMS, 32, 32, 3), np.uint8)
+    return Material("cifar10h", "images", "c" * 64, pixels, votes, votes.probs.argmax(axis=1))
+
+
+def rng_of(config: RunConfig, *more: int) -> np.random.Generator:
+    return np.random.default_rng([sum(map(ord, config.method)), config.votes or 0, config.hold, config.seed, *more])
+
+
+def paper_record(config: RunConfig, material: Material) -> RunRecord:
+    """A run whose model knows a little of what people say."""
+    rng, rows = rng_of(config), split_items(config, material).held_out
+    logits = {
+        f"{at}_logits": (3 * material.votes.probs[rows] + rng.normal(size=(len(rows), N_CLASSES))).astype(np.float32)
+        for at in ("best", "last")
+    }
+    numbers = {"best_epoch": float(rng.integers(1, EPOCHS))}
+    for at in ("best", "last"):
+        numbers |= {f"{name}_{at}": value for name, value in measure(material, rows, logits[f"{at}_logits"]).items()}
+    curves = {"soft_nll": 1 + rng.random(EPOCHS), "accuracy": rng.random(EPOCHS)}
+    arrays = {"held_out": rows, **logits}
+    return RunRecord(config=config.to_dict(), status="done", curves=curves, numbers=numbers, arrays=arrays)
+
+
+def paper_diagnosis(config: RunConfig, material: Material) -> RunRecord:
+    plan, rng = plan_of(config), rng_of(config, 1)
+    parts = [f"{when}/{part}" for when, slices in plan.curvature.items() for part in slices]
+    numbers = {f"{part}/{what}": 10 + rng.random() for part in parts for what in ("largest", "trace")}
+    if plan.unknown:
+        numbers |= {f"{other}/{score}/auroc": rng.random() for other in OUTLIERS for score in SCORES}
+    arrays = {}
+    for where, rows in (("held_out", split_items(config, material).held_out), ("shared", shared_items(material))):
+        features = rng.normal(size=(len(rows), WIDTH))
+        arrays[f"{where}_features"] = features.astype(np.float16)
+        arrays[f"{where}_square_length"] = (features**2).sum(axis=1)
+        arrays[f"{where}_maps"] = rng.random((len(rows), 4, 4)).astype(np.float16)
+    return RunRecord(
+        config=diagnosis_config(config, plan), status="done", numbers=numbers, arrays=arrays if plan.features else {}
+    )
+
+
+def paper_barrier(pair: tuple[RunConfig, RunConfig]) -> RunRecord:
+    positions, losses = np.linspace(0, 1, 5), rng_of(pair[0], 2).random((2, 5))
+    arrays = {"positions": positions, "plain_losses": losses[0], "recalibrated_losses": losses[1]}
+    numbers = {"plain/height": float(losses[0].max()), "recalibrated/height": float(losses[1].max())}
+    return RunRecord(config=barrier_config(*pair), status="done", numbers=numbers, arrays=arrays)
+
+
+def write_store(store: RecordStore, material: Material, *, seeds: int, suite: str = "all") -> None:
+    """The runs of a suite, and everything measured of them."""
+    configs = suite_runs(suite, material, seeds=seeds, precision="bf16")
+    known = diagnoses_of(store)
+    for config in configs:
+        store.write(paper_record(config, material))
+        known.write(paper_diagnosis(config, material))
+    for pair in barrier_pairs(configs):
+        known.write(paper_barrier(pair))
+
+
+def evidence_of(rows: Mapping[tuple[str, int | None, int], Mapping[str, Sequence[float]]]) -> Evidence:
+    """Evidence of chosen numbers, a list over seeds for each condition and name."""
+    runs, names = [], sorted({name for numbers in rows.values() for name in numbers})
+    table: dict[str, list[float]] = {name: [] for name in names}
+    for key, numbers in rows.items():
+        seeds = max(map(len, numbers.values()))
+        runs += [Run(*key, seed) for seed in range(seeds)]
+        for name in names:
+            values = list(numbers.get(name, ()))
+            table[name] += values + [np.nan] * (seeds - len(values))
+    columns = {name: np.array(values) for name, values in table.items()}
+    return Evidence(tuple(runs), columns, {}, {}, np.zeros((len(runs), 0, 0), np.float16))

@@ -1,0 +1,249 @@
+"""Tables, quoted numbers and claims from chosen numbers: means, tests and verdicts against other implementations."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from paper_runs import evidence_of
+from votewise.papers.same_target.cells import Cell, Claim, spread
+from votewise.papers.same_target.evidence import Group
+from votewise.papers.same_target.orderings import chain, orderings
+from votewise.papers.same_target.published import Published
+from votewise.papers.same_target.scalars import earlier, scalars
+from votewise.papers.same_target.tables import TABLES, paired_test, table_1, table_2, table_3, table_4, table_8
+from votewise.report import Spread
+
+EMPTY = evidence_of({})
+HARD = ("sls", "multipass", "deterministic-control")
+
+
+def sweep(seeds: int = 5, shift: float = 0.02) -> dict:
+    """Soft NLL of the sweep; hard deliveries below soft labels by `shift` and some noise."""
+    rng = np.random.default_rng(1)
+    soft = {votes: 0.5 + 0.1 * rng.random(seeds) for votes in (5, 10, 25, 50)}
+    rows = {("soft", votes, 1): {"soft_nll_best": soft[votes]} for votes in soft}
+    for method in HARD:
+        for votes, base in soft.items():
+            rows[method, votes, 1] = {"soft_nll_best": base - shift + 0.01 * rng.random(seeds)}
+    return rows
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12))
+def test_spread_is_mean_and_sample_deviation(values: list[float]) -> None:
+    found = spread(values)
+    assert found is not None
+    assert found.n == len(values)
+    assert found.mean == pytest.approx(statistics.fmean(values), abs=1e-9)
+    assert found.sd == pytest.approx(statistics.stdev(values), abs=1e-6)
+
+
+def test_spread_of_few() -> None:
+    assert spread([]) is None
+    single = spread([2.0])
+    assert single is not None
+    assert (single.mean, single.n, math.isnan(single.sd)) == (2.0, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("ours", "published", "distance", "verdict"),
+    [
+        (Spread(0.5, 9.0, 10), Published(0.4, 0.1, 10, ""), 0.1 / (0.1 * math.sqrt(0.2)), "apart"),
+        (Spread(0.42, 9.0, 10), Published(0.4, 0.1, 10, ""), 0.02 / (0.1 * math.sqrt(0.2)), "agrees"),
+        (Spread(0.3, 0.02, 5), Published(0.4, None, 10, ""), -0.1 / (0.02 * math.sqrt(0.3)), "apart"),
+        (Spread(0.3, math.nan, 1), Published(0.4, None, 10, ""), None, "no spread"),
+        (Spread(0.3, 0.0, 2), Published(0.4, None, 10, ""), None, "no spread"),
+        (Spread(0.3, math.nan, 1), Published(0.4, 0.1, 10, ""), -1 / math.sqrt(1.1), "agrees"),
+        (Spread(0.3, 0.1, 3), None, None, "no published number"),
+        (None, Published(0.4, 0.1, 10, ""), None, "not run"),
+        (None, None, None, "not run"),
+    ],
+)
+def test_distance_and_verdict(
+    ours: Spread | None, published: Published | None, distance: float | None, verdict: str
+) -> None:
+    cell = Cell("row", "column", ours, published)
+    assert cell.distance == (None if distance is None else pytest.approx(distance))
+    assert cell.verdict == verdict
+
+
+def test_table_1_against_scipy_and_statsmodels() -> None:
+    rows = sweep()
+    rows["sls", 25, 1]["soft_nll_best"][2] = 0.7  # one seed disagrees
+    table = table_1(evidence_of(rows))
+    expected = [
+        stats.wilcoxon(
+            rows[method, votes, 1]["soft_nll_best"] - rows["soft", votes, 1]["soft_nll_best"],
+            alternative="less", method="exact",
+        ).pvalue
+        for method in HARD
+        for votes in (5, 10, 25, 50)
+    ]  # fmt: skip
+    assert [test.p_value for test in table.tests] == pytest.approx(expected)
+    assert [test.p_holm for test in table.tests] == pytest.approx(multipletests(expected, method="holm")[1])
+    assert [test.published_p for test in table.tests][:4] == [0.031, 0.031, 0.063, 0.094]
+    odd = table.tests[2]
+    assert (odd.row, odd.n, odd.favourable) == ("SLS, 25 votes against soft labels", 5, 4)
+    cell = next(cell for cell in table.cells if (cell.row, cell.column) == ("multipass", "10 votes"))
+    assert cell.ours is not None
+    assert cell.ours.mean == pytest.approx(np.mean(rows["multipass", 10, 1]["soft_nll_best"]))
+    assert cell.published is not None
+    assert cell.published.mean == 0.5371
+
+
+def test_tests_use_common_seeds_alone_and_see_ties() -> None:
+    evidence = evidence_of(
+        {
+            ("sls", None, 1): {"accuracy_best": [0.3, 0.1 + 0.2, 0.5]},
+            ("soft", None, 1): {"accuracy_best": [0.1, 0.1, 0.1, 9.0]},
+        }
+    )
+    test = paired_test(evidence, Group("sls"), Group("soft"), "accuracy", "accuracy_best", "two-sided")
+    assert (test.n, test.favourable, test.difference) == (3, 3, pytest.approx(0.8 / 3))
+    assert test.p_value == 0.25
+    alone = paired_test(evidence, Group("sls", first=1), Group("soft"), "accuracy", "accuracy_best", "two-sided")
+    assert (alone.n, alone.p_value) == (1, None)
+
+
+def test_tables_2_and_3_take_the_seeds_of_the_paper() -> None:
+    rng = np.random.default_rng(2)
+    values = {method: rng.random(10) for method in ("sls", "soft")} | {"multipass": rng.random(5)}
+    evidence = evidence_of({(method, None, 1): {"soft_nll_best": found} for method, found in values.items()})
+    by_row = {cell.row: cell.ours for cell in table_3(evidence).cells if cell.column == "soft NLL"}
+    assert by_row["SLS, first 5 seeds"] == spread(values["sls"][:5])
+    assert by_row["soft labels"] == spread(values["soft"])
+    assert by_row["shuffled SLS"] is None
+    multipass = next(test for test in table_3(evidence).tests if test.row.startswith("multipass"))
+    expected = stats.wilcoxon(values["multipass"], values["sls"][:5], method="exact").pvalue
+    assert (multipass.n, multipass.p_value, multipass.published_p) == (5, pytest.approx(expected), 0.4375)
+    main = table_2(evidence).tests[0]
+    expected = stats.wilcoxon(values["sls"], values["soft"], method="exact").pvalue
+    assert (main.n, main.p_value, main.published_p) == (10, pytest.approx(expected), 0.6953)
+
+
+def test_table_4_puts_each_slice_beside_the_one_printed() -> None:
+    numbers = {f"best/{part}/largest": [100.0, 110.0] for part in ("full", "top-20%", "top-10%", "H>0.5")}
+    table = table_4(evidence_of({("soft", None, 1): numbers | {"last/full/trace": [5.0, 7.0]}}))
+    row = {cell.column: cell for cell in table.cells if cell.row == "soft labels" and cell.ours is not None}
+    assert list(row) == ["λmax, full", "λmax, top-20%", "λmax, top-10%", "λmax, H>0.5"]
+    assert [cell.published.mean for cell in row.values() if cell.published] == [242.2, 780.6, 780.6, 780.6]
+    last = next(cell for cell in table.cells if cell.row == "soft labels, last epoch" and cell.ours is not None)
+    assert (last.column, last.ours, last.verdict) == ("trace, full", spread([5.0, 7.0]), "no published number")
+
+
+def test_table_8_tests_both_ways() -> None:
+    rng = np.random.default_rng(3)
+    values = {method: rng.random(10) for method in ("sls", "soft")}
+    table = table_8(
+        evidence_of({(method, None, 1): {"cifar100/energy/auroc": found} for method, found in values.items()})
+    )
+    greater, two_sided = table.tests[:2]
+    expected = [
+        stats.wilcoxon(values["sls"], values["soft"], alternative=way, method="exact").pvalue
+        for way in ("greater", "two-sided")
+    ]
+    assert [greater.p_value, two_sided.p_value] == pytest.approx(expected)
+    assert (greater.published_p, two_sided.published_p) == (0.0186, None)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_without_runs_all_is_said_to_be_missing(name: str) -> None:
+    table = TABLES[name](EMPTY)
+    assert table.name == name
+    assert {cell.verdict for cell in table.cells} == {"not run"}
+    assert all(test.p_value is None and math.isnan(test.difference) for test in table.tests)
+
+
+def test_scalars_and_claims_without_runs() -> None:
+    assert {cell.verdict for cell in scalars(EMPTY).cells} == {"not run"}
+    assert {claim.verdict for claim in orderings(EMPTY)} == {"not run"}
+
+
+def test_earlier_is_by_seed() -> None:
+    evidence = evidence_of(
+        {("sls", None, 1): {"best_epoch": [10, 20, 30]}, ("soft", None, 1): {"best_epoch": [15, 18]}}
+    )
+    assert earlier(evidence, "best_epoch") == {0: 5.0, 1: -2.0}
+    cell = next(cell for cell in scalars(evidence).cells if cell.column == "best epoch")
+    assert cell.ours == spread([5.0, -2.0])
+
+
+def claim_about(words: str, claims: tuple[Claim, ...]) -> Claim:
+    (found,) = [claim for claim in claims if words in claim.claim]
+    return found
+
+
+MAIN_NLL = {"sls": 0.50, "soft": 0.51, "mixup": 0.55, "label-smoothing": 0.62, "majority": 0.73}
+
+
+def test_the_main_order() -> None:
+    steps = [[Group("sls"), Group("soft")], [Group("mixup")], [Group("label-smoothing")], [Group("majority")]]
+    rows = {(method, None, 1): {"nll": [value]} for method, value in MAIN_NLL.items()}
+    claim = chain(evidence_of(rows), "nll", steps, "words")
+    assert (claim.found, claim.verdict) == ("{0.5000, 0.5100} < 0.5500 < 0.6200 < 0.7300", "holds")
+    rows["soft", None, 1] = {"nll": [0.56]}
+    assert chain(evidence_of(rows), "nll", steps, "words").verdict == "fails"
+    del rows["soft", None, 1]
+    assert chain(evidence_of(rows), "nll", steps, "words").verdict == "not run"
+
+
+def test_claims_about_few_votes() -> None:
+    claims = orderings(evidence_of(sweep()))
+    assert claim_about("in all 12 cells", claims).verdict == "holds"
+    assert claim_about("at least 9", claims).found == "in 12 of 12"
+    holm = claim_about("after Holm", claims)
+    assert (holm.found, holm.verdict) == ("smallest adjusted p 0.3750", "holds")
+    worse = orderings(evidence_of(sweep(shift=-0.02)))
+    assert claim_about("in all 12 cells", worse).verdict == "fails"
+    rows = sweep()
+    del rows["multipass", 25, 1]
+    part = claim_about("in all 12 cells", orderings(evidence_of(rows)))
+    assert (part.found, part.verdict) == ("in 11 of 11", "undecided")
+
+
+def test_few_seeds_cannot_show_that_methods_are_level() -> None:
+    for seeds, verdict in ((5, "undecided"), (6, "fails")):
+        rows = {
+            ("sls", None, 1): {"soft_nll_best": np.arange(seeds) / 10},
+            ("soft", None, 1): {"soft_nll_best": np.arange(seeds) / 9 + 1},
+        }
+        assert claim_about("level on all votes in soft NLL", orderings(evidence_of(rows))).verdict == verdict
+
+
+def test_claims_about_curvature_stale_labels_and_nothing_learned() -> None:
+    rows = {
+        ("soft", None, 1): {"best/full/largest": [200.0], "last/full/largest": [300.0]},
+        ("sls", None, 1): {"best/full/largest": [90.0], "last/full/largest": [160.0], "soft_nll_best": [0.5]},
+        ("multipass", None, 1): {"best/full/largest": [95.0]},
+        ("deterministic-control", None, 1): {"best/full/largest": [99.0]},
+        ("sls", None, 5): {"soft_nll_best": [0.54]},
+        ("sls", None, 10): {"soft_nll_best": [0.6]},
+        ("sls", None, 50): {"soft_nll_best": [0.58]},
+        ("shuffled-sls", None, 1): {"soft_nll_best": [2.31]},
+    }
+    claims = orderings(evidence_of(rows))
+    assert claim_about("at the best epoch", claims).verdict == "holds"
+    assert claim_about("soft labels' at the last", claims).verdict == "fails"
+    assert claim_about("the longer a drawn label is kept", claims).verdict == "fails"
+    stale = claim_about("every stale condition", claims)
+    assert (stale.found, stale.verdict) == ("in 3 of 3", "holds")
+    assert claim_about("ln 10", claims).found == f"{2.31 - math.log(10):+.4f} from it"
+
+
+def test_claims_about_the_unknown() -> None:
+    scores = ("energy", "msp", "odin", "predictive_entropy", "logit_margin", "knn")
+    base = np.linspace(0.7, 0.8, 10)
+    above = {f"cifar100/{score}/auroc": base + 0.01 for score in scores}
+    soft = {f"cifar100/{score}/auroc": base for score in scores}
+    claims = orderings(evidence_of({("sls", None, 1): above, ("soft", None, 1): soft}))
+    assert claim_about("each of the six scores", claims).verdict == "holds"
+    assert claim_about("significantly, two-sided", claims).verdict == "holds"
+    turned = orderings(evidence_of({("sls", None, 1): soft, ("soft", None, 1): above}))
+    assert claim_about("each of the six scores", turned).verdict == "fails"
