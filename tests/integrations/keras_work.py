@@ -69,8 +69,12 @@ def refusal(action: Callable[..., Any], *given: Any, **options: Any) -> str:
 def mistakes_are_refused(inputs: np.ndarray, votes: Votes) -> None:
     loss = VotesLoss(Soft(votes))
     assert refusal(tiny_model(loss).fit, inputs, loss.rows, verbose=0) == (
-        "the loss must know the epoch, but no epoch has begun. Pass callbacks=[loss.callback] to fit, too."
+        "the loss must know the epoch, but no epoch has begun. "
+        "Pass callbacks=[loss.callback] to fit, or y with a column a class."
     )
+    trained = tiny_model(loss)
+    trained.fit(inputs, loss.rows, callbacks=[loss.callback], verbose=0)
+    assert refusal(trained.fit, inputs, loss.rows, verbose=0).startswith("the loss must know the epoch")
     assert refusal(VotesLoss, votes) == (
         "delivery must be Delivery, but Votes came. Build one, e.g. votewise.Multipass(votes, seed=0)."
     )
@@ -84,9 +88,23 @@ def mistakes_are_refused(inputs: np.ndarray, votes: Votes) -> None:
     )
 
 
+def rows_stay_whole_in_half_precision() -> None:
+    """bfloat16 tells 256 from 258 but not from 257."""
+    votes = Votes.from_counts([[2, 1, 1]] * 300)
+    usual = keras.config.floatx()
+    keras.config.set_floatx("bfloat16")
+    loss = VotesLoss(Soft(votes), from_logits=True)
+    model = tiny_model(loss)
+    BATCHES.clear()
+    model.fit(np.zeros((300, 4)), loss.rows, batch_size=300, callbacks=[loss.callback], verbose=0)
+    keras.config.set_floatx(usual)
+    assert sorted(BATCHES[-1][0]) == list(range(300))
+
+
 if __name__ == "__main__":
     table = Votes.from_counts(np.load(f"{sys.argv[1]}/counts.npy"))
     features = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
     fit_twice(features, table, sys.argv[1])
     loss_is_soft_cross_entropy(features, table)
     mistakes_are_refused(features, table)
+    rows_stay_whole_in_half_precision()

@@ -129,6 +129,14 @@ def test_tuples_are_refused(votes: Votes) -> None:
     )
 
 
+def test_a_delivery_of_other_items_is_refused(votes: Votes, tmp_path: Path) -> None:
+    callback = VotesCallback(Multipass(votes.take(range(15)), seed=3))
+    with pytest.raises(InputError, match="the same items in the same order, but they have 20 and 15"):
+        trainer(tmp_path, callback, max_epochs=1, enable_checkpointing=False).fit(
+            Recorder(), DataLoader(numbered(votes), 4)
+        )
+
+
 def test_votes_are_no_delivery(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(votes)  # type: ignore[arg-type]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
-from torch.utils.data import DataLoader, DistributedSampler, IterableDataset, Subset, default_collate
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, IterableDataset, Subset, default_collate
 
 from votewise import Delivery, HardDelivery, InputError, Multipass, Votes
 from votewise.integrations.torch import VotesDataset, VotesLoader, with_targets
@@ -57,21 +57,6 @@ def test_labels_looked_up_in_persistent_workers_would_be_those_of_epoch_0(votes:
     assert delivery.labels(1).tolist() != seen[1]
 
 
-def test_two_processes_share_the_items_and_see_the_labels_of_each_epoch(votes: Votes, tmp_path: Path) -> None:
-    np.save(tmp_path / "counts.npy", votes.counts)
-    script = Path(__file__).with_name("gloo_work.py")
-    command = [sys.executable, "-W", "error", str(script)]
-    processes = [subprocess.Popen([*command, str(rank), str(tmp_path)]) for rank in range(2)]
-    assert [process.wait(timeout=60) for process in processes] == [0, 0]
-    first, second = (np.load(tmp_path / f"{rank}.npz") for rank in range(2))
-    delivery = Multipass(Votes.from_counts(votes.counts), seed=3)
-    for epoch in range(3):
-        assert sorted([*first["rows"][epoch], *second["rows"][epoch]]) == list(range(20))
-        for seen in (first, second):
-            assert_labels_of_epoch(delivery, epoch, seen["rows"][epoch], seen["targets"][epoch])
-    assert not np.array_equal(first["rows"][0], first["rows"][1]), "the sampler was not told of the epoch"
-
-
 def test_going_on_inside_an_epoch_gives_the_batches_that_were_left(delivery: Delivery, votes: Votes) -> None:
     def batches() -> VotesLoader:
         data = VotesDataset(torch.arange(20), votes)
@@ -100,6 +85,38 @@ def test_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
     assert sampler.epochs == (0, 1, 5)
 
 
+def test_samplers_inside_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
+    data = VotesDataset(torch.arange(20), votes)
+    sampler = BatchSampler(DistributedSampler(data, 1, 0, seed=1), batch_size=20, drop_last=False)
+    batches = VotesLoader(DataLoader(data, batch_sampler=sampler), Multipass(votes, seed=0))
+    first, second = (next(batches.epoch(epoch))[0].tolist() for epoch in range(2))
+    assert first != second
+
+
+def test_samplers_are_told_of_an_epoch_when_it_begins(votes: Votes) -> None:
+    data = VotesDataset(torch.arange(20), votes)
+    loader = DataLoader(data, 20, sampler=DistributedSampler(data, 1, 0, seed=1))
+    batches = VotesLoader(loader, Multipass(votes, seed=0))
+    in_turn = [next(batches.epoch(epoch))[0].tolist() for epoch in range(2)]
+    at_once = [next(epoch)[0].tolist() for epoch in [batches.epoch(0), batches.epoch(1)]]
+    assert at_once == in_turn
+
+
+@pytest.mark.parametrize(
+    ("others", "came"),
+    [(range(15), "they have 20 and 15"), (range(19, -1, -1), "their ids differ")],
+    ids=["fewer", "another order"],
+)
+def test_deliveries_of_other_items_are_refused(others: range, came: str, votes: Votes) -> None:
+    loader = DataLoader(Subset(Subset(VotesDataset(range(20), votes), range(10)), [1, 2]))
+    with pytest.raises(InputError) as error:
+        VotesLoader(loader, Multipass(votes.take(others), seed=0))
+    assert str(error.value) == (
+        f"the dataset and the delivery must have the same items in the same order, but {came}. "
+        "Build both on the same votes, and take parts with torch.utils.data.Subset."
+    )
+
+
 def test_dictionaries_keep_their_items_and_parts_keep_their_rows(delivery: Delivery, votes: Votes) -> None:
     data = Subset(VotesDataset([{"text": name} for name in votes.item_ids], votes), [7, 3, 19])
     (batch,) = VotesLoader(DataLoader(data, 3), delivery).epoch(2)
@@ -123,7 +140,7 @@ def test_one_sample_an_item_is_needed(votes: Votes) -> None:
     )
 
 
-def test_streams_of_samples_are_refused(votes: Votes) -> None:
+def test_streams_and_tables_of_samples_are_refused(votes: Votes) -> None:
     class Stream(IterableDataset[int]):
         def __iter__(self) -> Any:
             return iter(range(20))
@@ -131,10 +148,11 @@ def test_streams_of_samples_are_refused(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesDataset((row for row in range(20)), votes)
     assert str(error.value) == (
-        "samples must have len() and [], but generator came. Pass a map-style dataset or a list."
+        "samples must have len() and [] by number, but generator came. Pass a map-style dataset or a list."
     )
-    with pytest.raises(InputError, match="samples must have len"):
-        VotesDataset(Stream(), votes)
+    for samples in (Stream(), pd.DataFrame({"x": range(20)}), dict.fromkeys(range(20))):
+        with pytest.raises(InputError, match=f"samples must have len.* but {type(samples).__name__} came"):
+            VotesDataset(samples, votes)
 
 
 def test_an_item_of_the_samples_own_is_refused(votes: Votes) -> None:

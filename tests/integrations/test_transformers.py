@@ -230,15 +230,38 @@ def test_datasets_come_wrapped_or_with_an_item_of_their_own(
     assert_seen(delivery, seen, [0] * 5 + [1] * 5)
 
 
-def test_the_item_must_reach_the_collator(votes: Votes, tmp_path: Path) -> None:
+COLLATED = "Pass data_collator=VotesCollator(...), features with an 'item' (VotesDataset adds it) and remove_unused_columns=False."
+
+
+def test_the_item_must_reach_the_collator_in_training(votes: Votes, tmp_path: Path) -> None:
     args = arguments(tmp_path, num_train_epochs=1)
     args.remove_unused_columns = True
     with pytest.raises(InputError) as error:
         trainer(args, votes, VotesCallback(Soft(votes))).train()
     assert str(error.value) == (
-        "every feature must have an 'item', the row of its item in the votes, but one has 'input_ids', 'label'. "
-        "Wrap the features in VotesDataset, and set remove_unused_columns=False in TrainingArguments."
+        f"labels must be the rows of the items, whole numbers (B, 1), but none came. {COLLATED}"
     )
+
+
+def test_new_inputs_are_predicted_without_items(votes: Votes, tmp_path: Path) -> None:
+    labels = VotesCallback(Soft(votes), reference=votes)
+    ours = trainer(arguments(tmp_path), votes, labels, compute_metrics=labels.metrics(kl=metrics.kl))
+    new = [{"input_ids": [row, 29 - row, 3], "label": 2} for row in range(5)]
+    found = ours.predict(new)
+    np.testing.assert_allclose(found.predictions, ours.predict(texts(votes)).predictions[:5], atol=1e-6)
+    assert found.label_ids is None
+    with pytest.raises(InputError) as error:
+        VotesCollator(default_data_collator)([new[0], {**new[1], "item": 1}])
+    assert str(error.value) == (
+        "every feature must have an 'item', the row of its item in the votes, or none may, but 1 of 2 have one. "
+        "Wrap all features in VotesDataset."
+    )
+
+
+def test_a_delivery_of_other_items_is_refused(votes: Votes, tmp_path: Path) -> None:
+    labels = VotesCallback(Multipass(votes.take(range(15)), seed=3))
+    with pytest.raises(InputError, match="the same items in the same order, but they have 20 and 15"):
+        trainer(arguments(tmp_path, num_train_epochs=1), votes, labels).train()
 
 
 @pytest.mark.parametrize(
@@ -253,10 +276,7 @@ def test_the_item_must_reach_the_collator(votes: Votes, tmp_path: Path) -> None:
 def test_labels_of_another_collator_are_refused(labels: torch.Tensor | None, came: str, votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(Soft(votes)).loss((torch.zeros(2, 3),), labels)
-    assert str(error.value) == (
-        f"labels must be the rows of the items, whole numbers (B, 1), but {came}. "
-        "Pass data_collator=VotesCollator(...)."
-    )
+    assert str(error.value) == f"labels must be the rows of the items, whole numbers (B, 1), but {came}. {COLLATED}"
 
 
 def test_a_loss_without_its_callback_is_refused(votes: Votes) -> None:

@@ -39,14 +39,14 @@ class VotesLoss(keras.losses.Loss):  # type: ignore[misc]
             delivery: labels of the training items.
             from_logits: whether the model ends in logits; else in probabilities.
         """
-        super().__init__(name="soft_cross_entropy")
+        super().__init__(name="soft_cross_entropy", dtype="float32")  # rows too, whatever Keras computes in
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
         _check_backend(keras.backend.backend())
         _check_size(len(delivery.item_ids))
         self.delivery = delivery
         self.from_logits = from_logits
         self.rows: IntArray = np.arange(len(delivery.item_ids))
-        self.callback = keras.callbacks.LambdaCallback(on_epoch_begin=self._begin_epoch)
+        self.callback = keras.callbacks.LambdaCallback(on_epoch_begin=self._begin_epoch, on_train_end=self._end)
         self._epoch: int | None = None
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
@@ -64,12 +64,18 @@ class VotesLoss(keras.losses.Loss):  # type: ignore[misc]
             return torch.zeros_like(y_pred)
         if self._epoch is None:
             raise InputError(
-                "the loss must know the epoch", "no epoch has begun", "Pass callbacks=[loss.callback] to fit, too"
+                "the loss must know the epoch",
+                "no epoch has begun",
+                "Pass callbacks=[loss.callback] to fit, or y with a column a class",
             )
         return targets_of(self.delivery, self._epoch, rows.reshape(-1).long())
 
     def _begin_epoch(self, epoch: int, logs: Any = None) -> None:
         self._epoch = epoch
+
+    def _end(self, logs: Any = None) -> None:
+        """Forget the epoch: a later fit without the callback would go on with its labels."""
+        self._epoch = None
 
 
 def _check_backend(name: str) -> None:

@@ -9,7 +9,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from votewise._checks import check_kind
 from votewise._errors import InputError
 from votewise.delivery import Delivery, Soft
-from votewise.integrations.torch import TARGET, item_rows, targets_of
+from votewise.integrations.torch import TARGET, check_items, item_rows, targets_of
 from votewise.targets import Targets
 from votewise.votes import Votes
 
@@ -31,6 +31,10 @@ class VotesCallback(Callback):
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
         self.delivery = delivery
         self.reference = None if reference is None else Soft(reference)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Check that rows mean the same items to both sides."""
+        check_items(trainer.train_dataloader, self.delivery)
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         """Give a training batch the targets of the epoch."""

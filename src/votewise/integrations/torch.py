@@ -49,9 +49,12 @@ class VotesDataset(Dataset[Any]):
             samples: N samples with `len` and `[]`, e.g. a tensor, a list or another dataset, in the order of the votes.
             votes: votes, targets or a delivery of N items.
         """
-        if not (hasattr(samples, "__len__") and hasattr(samples, "__getitem__")):
+        is_table = isinstance(samples, Mapping) or hasattr(samples, "columns")  # whose [] takes names
+        if is_table or not (hasattr(samples, "__len__") and hasattr(samples, "__getitem__")):
             raise InputError(
-                "samples must have len() and []", f"{type(samples).__name__} came", "Pass a map-style dataset or a list"
+                "samples must have len() and [] by number",
+                f"{type(samples).__name__} came",
+                "Pass a map-style dataset or a list",
             )
         if len(samples) != len(votes.item_ids):
             raise InputError(
@@ -60,6 +63,7 @@ class VotesDataset(Dataset[Any]):
                 "Take the same items of both, and parts afterwards with torch.utils.data.Subset",
             )
         self.samples = samples
+        self.item_ids = votes.item_ids
 
     def __len__(self) -> int:
         """The number of samples, and of items."""
@@ -91,6 +95,7 @@ class VotesLoader:
             delivery: the labels, of the items the dataset was built with.
         """
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
+        check_items(loader, delivery)
         self.loader = loader
         self.delivery = delivery
 
@@ -107,12 +112,15 @@ class VotesLoader:
             epoch: counted from 0.
             skip: batches to leave out at the start, to go on inside an epoch; they are loaded and thrown away.
         """
-        epoch, skip = check_whole_number("epoch", epoch), check_whole_number("skip", skip)
-        for part in (self.loader, *(getattr(self.loader, name, None) for name in ("sampler", "batch_sampler"))):
-            set_epoch = getattr(part, "set_epoch", None)
-            if set_epoch is not None:
-                set_epoch(epoch)
-        return (with_targets(batch, self.delivery, epoch) for batch in islice(self.loader, skip, None))
+        return self._batches(check_whole_number("epoch", epoch), check_whole_number("skip", skip))
+
+    def _batches(self, epoch: int, skip: int) -> Iterator[Any]:
+        """The batches; samplers hear of the epoch when its first batch is asked for, not before."""
+        for part in _samplers(self.loader):
+            if hasattr(part, "set_epoch"):
+                part.set_epoch(epoch)
+        for batch in islice(self.loader, skip, None):
+            yield with_targets(batch, self.delivery, epoch)
 
 
 def with_targets(batch: Any, delivery: Delivery, epoch: int) -> Any:
@@ -132,6 +140,20 @@ def targets_of(delivery: Delivery, epoch: int, rows: Tensor) -> Tensor:
     return torch.from_numpy(delivery.targets(epoch, rows.cpu().numpy())).to(rows.device)
 
 
+def check_items(loader: Any, delivery: Delivery) -> None:
+    """Refuse a delivery of other items than those of a loader's `VotesDataset`: its rows would mean other items."""
+    data = getattr(loader, "dataset", None)
+    while data is not None and not isinstance(data, VotesDataset):
+        data = getattr(data, "dataset", None)  # of a part
+    if data is not None and not np.array_equal(data.item_ids, delivery.item_ids):
+        numbers = len(data), len(delivery.item_ids)
+        raise InputError(
+            "the dataset and the delivery must have the same items in the same order",
+            "their ids differ" if numbers[0] == numbers[1] else f"they have {numbers[0]:,} and {numbers[1]:,}",
+            "Build both on the same votes, and take parts with torch.utils.data.Subset",
+        )
+
+
 def item_rows(batch: Any) -> Tensor:
     """The rows (B,) of a batch's items, as `VotesDataset` and collating left them."""
     rows = batch.get(ITEM) if isinstance(batch, Mapping) else batch[1] if _is_pair(batch) else None
@@ -142,6 +164,12 @@ def item_rows(batch: Any) -> Tensor:
         f"{_described(batch)} came",
         "Wrap the samples in VotesDataset, and let a collator of your own keep the rows",
     )
+
+
+def _samplers(loader: DataLoader[Any]) -> tuple[Any, ...]:
+    """What may decide on the order of a loader: itself, its samplers, and the one inside its sampler of batches."""
+    of_batches = getattr(loader, "batch_sampler", None)
+    return loader, getattr(loader, "sampler", None), of_batches, getattr(of_batches, "sampler", None)
 
 
 def _is_pair(batch: Any) -> bool:

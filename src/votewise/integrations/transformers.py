@@ -20,7 +20,7 @@ from transformers import EvalPrediction, TrainerCallback, TrainerControl, Traine
 from votewise._checks import FloatArray, check_kind, check_rows
 from votewise._errors import InputError
 from votewise.delivery import Delivery
-from votewise.integrations.torch import ITEM, targets_of
+from votewise.integrations.torch import ITEM, check_items, targets_of
 from votewise.targets import Targets, as_targets
 from votewise.votes import Votes
 
@@ -30,7 +30,10 @@ _REPLACED = (ITEM, "label", "labels", "label_ids")
 
 
 class VotesCollator:
-    """Collates features with an "item" into a batch whose labels are the rows of the items, (B, 1)."""
+    """Collates features with an "item" into a batch whose labels are the rows of the items, (B, 1).
+
+    Features without, as in prediction of new inputs, make a batch without labels.
+    """
 
     def __init__(self, collator: Collator) -> None:
         """Wrap the collator of everything else, e.g. `DataCollatorWithPadding(tokenizer)`."""
@@ -38,16 +41,17 @@ class VotesCollator:
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> Any:
         """One batch."""
-        for feature in features:
-            if ITEM not in feature:
-                raise InputError(
-                    f"every feature must have an {ITEM!r}, the row of its item in the votes",
-                    f"one has {', '.join(map(repr, feature)) or 'nothing'}",
-                    "Wrap the features in VotesDataset, and set remove_unused_columns=False in TrainingArguments",
-                )
+        rows = [int(feature[ITEM]) for feature in features if ITEM in feature]
+        if rows and len(rows) < len(features):
+            raise InputError(
+                f"every feature must have an {ITEM!r}, the row of its item in the votes, or none may",
+                f"{len(rows)} of {len(features)} have one",
+                "Wrap all features in VotesDataset",
+            )
         batch = self.collator([{key: value for key, value in f.items() if key not in _REPLACED} for f in features])
-        # A column, since class numbers would be (B,): the loss can tell that this collator was not used.
-        batch["labels"] = torch.tensor([[int(feature[ITEM])] for feature in features])
+        if rows:
+            # A column, since class numbers would be (B,): the loss can tell that this collator was not used.
+            batch["labels"] = torch.tensor(rows)[:, None]
         return batch
 
 
@@ -73,6 +77,7 @@ class VotesCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Stand before the epoch the trainer will begin or go on with."""
+        check_items(kwargs.get("train_dataloader"), self.delivery)
         self._epoch = math.floor(state.epoch or 0) - 1
 
     def on_epoch_begin(
@@ -143,6 +148,9 @@ def _rows(labels: Tensor | None) -> Tensor:
     if labels is None or labels.ndim != 2 or labels.shape[1] != 1 or labels.is_floating_point():
         came = "none came" if labels is None else f"{labels.dtype} of shape {tuple(labels.shape)} came"
         raise InputError(
-            "labels must be the rows of the items, whole numbers (B, 1)", came, "Pass data_collator=VotesCollator(...)"
+            "labels must be the rows of the items, whole numbers (B, 1)",
+            came,
+            f"Pass data_collator=VotesCollator(...), features with an {ITEM!r} (VotesDataset adds it) and "
+            "remove_unused_columns=False",
         )
     return labels[:, 0]
