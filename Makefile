@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: help demo test check unit bench format clean
+.PHONY: help demo test check unit bench paper format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/:\t/' | expand -t 10
@@ -26,6 +26,9 @@ unit: $(VENV)/.dev
 
 bench: $(VENV)/.bench  ## benchmarks against peers, with ratios; several minutes
 	$(BIN)/python benchmarks/run.py
+
+paper: $(VENV)/.demo  ## every table and figure of the paper, from results/, into docs/reproduction.md
+	$(BIN)/votewise reproduce same-target --page docs/reproduction.md
 
 format: $(VENV)/.dev  ## put the code into shape
 	$(BIN)/ruff format .

@@ -63,7 +63,7 @@ def improvement(hard: RunRecord, soft: RunRecord, material: Material, high: IntA
     losses = [metrics.soft_nll_per_item(people.probs, softmax(run.arrays["best_logits"])) for run in (soft, hard)]
     gain = losses[0] - losses[1]
     # The distance is a metric: the root of the divergence, here between 0 and 1.
-    js = np.sqrt(np.maximum(metrics.jsd_per_item(people.probs, redrawn), 0) / math.log(2))
+    js = np.sqrt(rankable(metrics.jsd_per_item(people.probs, redrawn)) / math.log(2))
     l1 = metrics.manhattan_per_item(people.probs, redrawn)
     return {
         **_by_distance("js", js, gain),

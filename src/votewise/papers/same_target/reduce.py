@@ -50,13 +50,14 @@ def reduce_runs(store: RecordStore, material: Material | None, *, precision: str
             "Do some with votewise reproduce same-target, or name another folder or precision",
         )
     data = _checksum(records.values(), material)
-    diagnoses = _diagnoses(store, records)
+    measured = [record for record in diagnoses_of(store).records() if record.status == "done"]
+    diagnoses = _diagnoses(measured, records)
     found = [_reduced(run, records, diagnoses.get(run), material) for run in records]
     return Evidence(
         tuple(records),
         _columns([numbers for numbers, _ in found]),
         _stacked([series for _, series in found]),
-        _across(store, records, diagnoses, material),
+        _across(measured, records, diagnoses, material),
         _log_probs(records.values()),
         {"paper": PAPER, "data": data, "precision": precision},
     )
@@ -94,13 +95,13 @@ def _checksum(records: Any, material: Material | None) -> str:
     return sums.pop()
 
 
-def _diagnoses(store: RecordStore, records: Records) -> dict[Run, RunRecord]:
+def _diagnoses(measured: Sequence[RunRecord], records: Records) -> dict[Run, RunRecord]:
     """What was measured of each run's models; of several diagnoses, the one with the most numbers."""
     of_run = {run_id(record.config): run for run, record in records.items()}
     found: dict[Run, RunRecord] = {}
-    for record in diagnoses_of(store).records():
+    for record in measured:
         run = of_run.get(run_id(record.config["run"])) if "run" in record.config else None  # type: ignore[arg-type]
-        if run is not None and record.status == "done":
+        if run is not None:
             found[run] = max(found.get(run, record), record, key=lambda one: len(one.numbers))
     return found
 
@@ -148,14 +149,10 @@ def _most_disputed(people: FloatArray) -> IntArray:
 
 
 def _across(
-    store: RecordStore, records: Records, diagnoses: Mapping[Run, RunRecord], material: Material | None
+    measured: Sequence[RunRecord], records: Records, diagnoses: Mapping[Run, RunRecord], material: Material | None
 ) -> dict[str, npt.NDArray[Any]]:
     ids = {run_id(record.config) for record in records.values()}
-    pairs = [
-        record
-        for record in diagnoses_of(store).records()
-        if record.status == "done" and {run_id(run) for run in record.config.get("barrier", ())} & ids  # type: ignore[union-attr, arg-type]
-    ]
+    pairs = [record for record in measured if {run_id(run) for run in record.config.get("barrier", ())} & ids]  # type: ignore[union-attr, arg-type]
     found: dict[str, npt.NDArray[Any]] = {"confidence": by_votes.confidence_grid(), **barriers(pairs)}
     people = None if material is None else material.votes.probs
     for method in _FEATURED:

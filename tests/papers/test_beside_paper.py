@@ -1,0 +1,199 @@
+"""`votewise reproduce same-target --only ...`: from runs, or from results where there are none; and the page."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from votewise import InputError
+from votewise.cli.main import main
+from votewise.experiments.material import Material
+from votewise.papers.same_target.evidence import Evidence
+from votewise.papers.same_target.page import BEGIN, END, write_page
+from votewise.papers.same_target.parts import PARTS, coverage, find_parts
+from votewise.papers.same_target.results import read_results, write_results
+from votewise.papers.same_target.sheets import cell_grid, markdown, sheets_of
+from votewise.records import RecordStore
+
+Screen = pytest.CaptureFixture[str]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def results(evidence: Evidence, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    write_results(evidence, folder)
+    return folder
+
+
+def command(runs: Path, results: Path, *more: str) -> list[str]:
+    return ["reproduce", "same-target", "--runs", str(runs), "--results", str(results), *more]
+
+
+def test_the_parts_of_the_paper(evidence: Evidence) -> None:
+    assert (
+        *(f"table-{number}" for number in range(1, 10)),
+        *(f"figure-{number}" for number in range(1, 13)),
+        "scalars",
+        "orderings",
+    ) == PARTS
+    assert [part.name for part in find_parts("all", evidence)] == list(PARTS)
+    with pytest.raises(InputError, match=r"but 'table-10' came\. The nearest is 'table-1'"):
+        find_parts("table-10", evidence)
+
+
+def test_every_part_is_printed_from_results(results: Path, tmp_path: Path, capsys: Screen) -> None:
+    assert main(command(tmp_path / "none", results, "--only", "all")) == 0
+    shown = capsys.readouterr()
+    for name in PARTS:
+        assert re.search(rf"^{name}: ", shown.out, re.MULTILINE)
+    assert shown.err.startswith(f"votewise: from the results in {results}\n")
+    assert "81 of the paper's 160 runs are there. Not run: soft labels: 7 runs; SLS: 7 runs;" in shown.err
+
+
+def test_numbers_of_one_table(evidence: Evidence, results: Path, tmp_path: Path, capsys: Screen) -> None:
+    assert main(command(tmp_path / "none", results, "--only", "table-2", "--json", "-q")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["there"], found["wanted"], found["missing"]["mixup"], found["written"]) == (81, 160, 7, [])
+    (table,) = found["parts"]
+    assert (table["name"], len(table["cells"]), len(table["tests"])) == ("table-2", 20, 4)
+    cell = next(cell for cell in table["cells"] if (cell["row"], cell["column"]) == ("SLS", "accuracy"))
+    assert cell["published"] == {"mean": 0.8695, "sd": 0.0105, "seeds": 10, "place": "Table 2, sls"}
+    assert cell["ours"]["n"] == 3
+    assert cell["verdict"] in ("agrees", "apart")
+
+
+def test_figures_are_written(results: Path, tmp_path: Path, capsys: Screen) -> None:
+    folder = tmp_path / "new" / "figures"
+    assert main(command(tmp_path / "none", results, "--only", "figure-4", "-o", str(folder), "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["written"] == [str(folder / "figure-4.svg")]
+    assert (folder / "figure-4.svg").read_text(encoding="utf-8").startswith("<svg")
+    (curve,) = found["parts"][0]["panels"][0]["curves"]
+    assert (curve["name"], curve["x"], len(curve["y"])) == ("SLS", [0.0, 1.0, 2.0, 3.0], 4)
+
+
+def test_results_need_no_torch(results: Path, tmp_path: Path) -> None:
+    arguments = command(tmp_path / "none", results, "--only", "all", "--json")
+    code = f"import sys; sys.modules['torch'] = None\nfrom votewise.cli.main import main\nsys.exit(main({arguments!r}))"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
+    assert len(json.loads(done.stdout)["parts"]) == len(PARTS)
+
+
+def test_runs_are_taken_first_and_reduced(
+    store: RecordStore,
+    evidence: Evidence,
+    votes_and_images: Material,
+    tmp_path: Path,
+    capsys: Screen,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("votewise.cli.beside_paper._material", lambda *_: votes_and_images)
+    assert main(command(store.folder, tmp_path / "results", "--reduce")) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.endswith(f"votewise: wrote {tmp_path / 'results'}\n")
+    assert read_results(tmp_path / "results").runs == evidence.runs
+
+
+def test_runs_without_the_data(store: RecordStore, tmp_path: Path, capsys: Screen) -> None:
+    asked = ("--only", "figure-10", "--data", str(tmp_path), "--json")
+    assert main(command(store.folder, tmp_path / "results", *asked)) == 0
+    shown = capsys.readouterr()
+    assert shown.err.startswith(
+        "votewise: without what needs the votes themselves (Figures 2, 3, 5, 6, 7, 9 and 10): the data set cifar10h "
+    )
+    (figure,) = json.loads(shown.out)["parts"]
+    assert figure["panels"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            ["--only", "table-2"],
+            "there must be runs or results to show, but neither '{folder}/runs' nor '{folder}/results' has any. Name the "
+            "folder with --runs or --results, or do the runs first (leave --only out).",
+        ),
+        (
+            ["--reduce"],
+            "'{folder}/runs' must hold finished runs of the paper's recipe in bf16, but none is there. Do some with "
+            "votewise reproduce same-target, or name another folder or precision.",
+        ),
+    ],
+)
+def test_nothing_to_show(more: list[str], message: str, tmp_path: Path, capsys: Screen) -> None:
+    assert main(command(tmp_path / "runs", tmp_path / "results", *more, "-q")) == 2
+    assert capsys.readouterr().err == f"votewise: {message.format(folder=tmp_path)}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_part(tmp_path: Path, capsys: Screen) -> None:
+    assert main(command(tmp_path, tmp_path, "--only", "tabel-4")) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("votewise: the part of the paper must be one of table-1, table-2,")
+    assert shown.endswith("scalars, orderings, all, but 'tabel-4' came. The nearest is 'table-4'.\n")
+
+
+def test_the_page(results: Path, tmp_path: Path, capsys: Screen) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    assert main(command(tmp_path / "none", results, "--page", str(page), "-q")) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"before\n{BEGIN}\n\n81 of the paper's 160 runs")
+    assert text.endswith(f"\n\n{END}\nafter\n")
+    assert "old" not in text.split()
+    for number in range(1, 13):
+        assert f"](page/figure-{number}.svg)" in text
+        assert (tmp_path / "page" / f"figure-{number}.svg").is_file()
+    assert text.count("\n### ") == len(PARTS)
+    assert main(command(tmp_path / "none", results, "--page", str(page), "-q")) == 0
+    assert page.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("text", [None, "no markers", f"{END} before {BEGIN}"])
+def test_a_page_without_markers(text: str | None, evidence: Evidence, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    if text is not None:
+        page.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        write_page(evidence, page)
+    assert str(error.value) == (
+        f"the page must hold {BEGIN} and, after it, {END}, but {str(page)!r} does not. Put them where results go."
+    )
+
+
+def test_grids_and_lines_say_the_same(evidence: Evidence) -> None:
+    (table,) = find_parts("table-4", evidence)
+    grid, (lines, *_) = cell_grid(table.cells), sheets_of(table)  # type: ignore[union-attr]
+    assert len(grid.header) == 9
+    for row, column, ours, published, apart, _ in lines.rows:
+        place = grid.header.index(column)
+        cell = next(line for line in grid.rows if line[0] == row)[place]
+        assert cell.replace("**", "").replace("not run", "–") == f"{ours}<br>{published}<br>{apart}"
+    shown = markdown(lines).splitlines()
+    assert {line.count("|") for line in shown} == {7}
+
+
+def test_coverage_counts_what_the_paper_did(evidence: Evidence) -> None:
+    found = coverage(evidence)
+    assert found.there + sum(found.missing.values()) == found.wanted == 160
+    assert found.missing["SLS, 5 votes"] == 2
+
+
+def test_the_page_of_the_docs_is_what_the_results_say(tmp_path: Path) -> None:
+    page, results = ROOT / "docs" / "reproduction.md", ROOT / "results" / "same-target"
+    text = page.read_text(encoding="utf-8")
+    assert BEGIN in text
+    assert END in text
+    if not RecordStore(results).ids():
+        pytest.skip("no results are kept yet")
+    copy = tmp_path / page.name
+    copy.write_text(text, encoding="utf-8")
+    write_page(read_results(results), copy)
+    assert copy.read_text(encoding="utf-8") == text, "make paper brings the page up to date"
