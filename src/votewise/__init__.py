@@ -35,6 +35,7 @@ from votewise.targets import dawid_skene as dawid_skene
 from votewise.targets import dirichlet_smoothed as dirichlet_smoothed
 from votewise.targets import fit_dirichlet_prior as fit_dirichlet_prior
 from votewise.targets import majority_labels as majority_labels
+from votewise.targets import smoothed_share as smoothed_share
 from votewise.targets import vote_share as vote_share
 from votewise.votes import Ballots as Ballots
 from votewise.votes import Votes as Votes

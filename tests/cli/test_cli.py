@@ -175,6 +175,7 @@ BAD = {
     "a wrong method": (
         ["deliver", "votes.csv", "-m", "multipas", "-o", "x.npy"],
         "votewise: the method must be one of soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing, "
+        "soft-smoothed, dirichlet, dirichlet-fitted, "
         "but 'multipas' came. The nearest is 'multipass'.",
     ),
     "mixup": (

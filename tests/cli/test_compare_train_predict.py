@@ -295,7 +295,7 @@ def test_runs_that_cannot_be_kept_cost_no_results(
 ) -> None:
     told(capsys, *QUICK, "--runs", "runs")
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(RecordStore, "write", refuse)
@@ -363,7 +363,7 @@ def test_unknown_methods_and_mixup_are_refused(here: Path, capsys: pytest.Captur
     assert "mixup mixes batches" in complaint(capsys, *arguments, "soft,mixup")
     assert complaint(capsys, *arguments, " ,") == (
         "a comparison needs a method, but none came. Name some of soft, multipass, deterministic-control, sls, "
-        "shuffled-sls, majority, label-smoothing."
+        "shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted."
     )
 
 

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from strategies import votes
@@ -22,6 +22,7 @@ BUILD = {name: method.build for name, method in METHODS.items()}
 def test_any_order_and_any_batch_give_the_same_targets(
     name: str, table: Votes, seed: int, epoch: int, data: st.DataObject
 ) -> None:
+    assume(name != "dirichlet-fitted" or table.counts.sum(axis=1).max() > 1)  # one vote an item says nothing of a prior
     delivery = BUILD[name](table, seed, 1)
     whole = delivery.targets(epoch)
     assert whole.shape == (table.n_items, table.n_classes)
@@ -36,7 +37,8 @@ def test_any_order_and_any_batch_give_the_same_targets(
         np.testing.assert_array_equal(whole[np.array(asked, dtype=int)].argmax(axis=1), labels)
 
 
-@pytest.mark.parametrize("name", [name for name in BUILD if name != "shuffled-sls"])
+# These two look at all items: the one exchanges their votes, the other fits a prior to them.
+@pytest.mark.parametrize("name", [name for name in BUILD if name not in ("shuffled-sls", "dirichlet-fitted")])
 @given(table=votes(min_items=2), seed=st.integers(0, 99), epoch=st.integers(0, 99), data=st.data())
 def test_an_item_keeps_its_labels_in_every_subset_and_order(
     name: str, table: Votes, seed: int, epoch: int, data: st.DataObject
@@ -66,10 +68,11 @@ from hashlib import sha256
 import numpy as np
 from votewise import Votes
 from votewise.experiments import METHODS
+names = "deterministic-control label-smoothing majority multipass shuffled-sls sls soft".split()
 rng = np.arange(600).reshape(60, 10) * 7919 % 11
 table = Votes.from_counts(rng + (rng.sum(axis=1, keepdims=True) == 0), item_ids=[f"image_{i:03}.png" for i in range(60)])
 digest = sha256()
-for name in sorted(METHODS):
+for name in names:
     for hold in (1, 5):
         delivery = METHODS[name].build(table, 3, hold)
         for epoch in (0, 1, 2, 50, 199):

@@ -102,11 +102,11 @@ def test_the_tiny_suite(material: Material) -> None:
 
 
 def test_unknown_suites(material: Material) -> None:
-    assert suite_names() == ("main", "family", "sweep", "resampling", "all", "tiny")
+    assert suite_names() == ("main", "family", "sweep", "resampling", "all", "sparse", "tiny")
     with pytest.raises(InputError) as error:
         suite_runs("swep", material)
     assert str(error.value) == (
-        "the suite must be one of main, family, sweep, resampling, all, tiny, but 'swep' came. The nearest is 'sweep'."
+        "the suite must be one of main, family, sweep, resampling, all, sparse, tiny, but 'swep' came. The nearest is 'sweep'."
     )
     assert find_suites("all") == tuple(SUITES.values())
 

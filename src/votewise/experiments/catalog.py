@@ -17,7 +17,8 @@ from votewise.delivery import (
     deterministic_control,
     shuffled_sls,
 )
-from votewise.votes import Votes
+from votewise.targets import dirichlet_smoothed, smoothed_share
+from votewise.votes import Votes, check_votes
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,22 @@ METHODS: dict[str, Method] = {
     ),
     "label-smoothing": Method(
         "the majority, smoothed by 0.1", "arXiv 1906.02629", False, lambda votes, _seed, _hold: LabelSmoothing(votes)
+    ),
+    "soft-smoothed": Method(
+        "the vote share, smoothed by 0.1", "-", False, lambda votes, _seed, _hold: Soft(smoothed_share(votes))
+    ),
+    # One pseudo-vote in all, spread evenly (Perks 1947), so that a few real ones outweigh it.
+    "dirichlet": Method(
+        "the vote share with one vote more, spread over all classes",
+        "-",
+        False,
+        lambda votes, _seed, _hold: Soft(dirichlet_smoothed(votes, prior=1 / check_votes(votes).n_classes)),
+    ),
+    "dirichlet-fitted": Method(
+        "the vote share with pseudo-votes fitted to all items",
+        "-",
+        False,
+        lambda votes, _seed, _hold: Soft(dirichlet_smoothed(votes)),
     ),
 }
 

@@ -8,4 +8,5 @@ from votewise.targets.majority import TIE_RULES as TIE_RULES
 from votewise.targets.majority import majority_labels as majority_labels
 from votewise.targets.table import Targets as Targets
 from votewise.targets.table import as_targets as as_targets
+from votewise.targets.table import smoothed_share as smoothed_share
 from votewise.targets.table import vote_share as vote_share

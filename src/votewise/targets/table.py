@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_kind, check_simplex, frozen
+from votewise._checks import FloatArray, check_kind, check_number, check_simplex, frozen
 from votewise._errors import InputError
 from votewise.votes import Votes, check_votes
 
@@ -45,6 +45,18 @@ def as_targets(source: Votes | Targets) -> Targets:
     """Targets as they are; votes as their shares."""
     check_kind("what is delivered", source, (Votes, Targets), "Build votes with Votes.from_counts or read_votes")
     return source if isinstance(source, Targets) else vote_share(source)
+
+
+def smoothed_share(votes: Votes, *, epsilon: float = 0.1) -> Targets:
+    """The vote share mixed with the uniform distribution: (1 - epsilon) p + epsilon / K.
+
+    Args:
+        votes: counts are not needed.
+        epsilon: weight of the uniform distribution; 0 is the share itself.
+    """
+    check_number("epsilon", epsilon, 0, 1)
+    probs = (1 - epsilon) * check_votes(votes).probs + epsilon / votes.n_classes
+    return Targets(probs, votes.item_ids, votes.classes, f"vote share, smoothed by {epsilon:g}")
 
 
 def vote_share(votes: Votes) -> Targets:

@@ -22,7 +22,7 @@ def deliver(
         typer.Option(
             "--method",
             "-m",
-            help="soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing.",
+            help="soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted.",
             show_default=False,
         ),
     ],
