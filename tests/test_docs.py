@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -31,7 +32,8 @@ def text(name: str) -> str:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_run(example: str, tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("item,annotator,label\na,x,cat\na,y,dog\nb,x,cat\n", encoding="utf-8")
-    subprocess.run([sys.executable, "-W", "error", "-c", example], cwd=tmp_path, check=True)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # beside other tests, more threads only wait for each other
+    subprocess.run([sys.executable, "-W", "error", "-c", example], cwd=tmp_path, env=environment, check=True)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -17,7 +17,7 @@ def test_fits_see_the_labels_of_each_epoch_through_soft_cross_entropy_and_mistak
 ) -> None:
     np.save(tmp_path / "counts.npy", votes.counts)
     command = [sys.executable, "-W", "error", str(Path(__file__).with_name("keras_work.py")), str(tmp_path)]
-    environment = {**os.environ, "KERAS_BACKEND": "torch"}
+    environment = {**os.environ, "KERAS_BACKEND": "torch", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     seen = np.load(tmp_path / "seen.npz")
