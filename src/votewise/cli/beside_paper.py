@@ -52,18 +52,21 @@ def tell_parts(
         sources: of the numbers.
         only: the part to show, or "all"; None to show none.
         output: folder for the figures among them.
-        page: a page between whose markers all parts are put.
+        page: a page between whose markers all parts of the results are put.
         reduce: whether to put the runs in brief into the folder of results.
         as_json: print JSON.
         quiet: no notes.
     """
     from votewise.papers.same_target.page import tell_coverage, write_figures, write_page
     from votewise.papers.same_target.parts import PARTS, coverage, find_parts
-    from votewise.papers.same_target.results import write_results
+    from votewise.papers.same_target.results import read_results, write_results
 
     if only is not None:
         check_choice("the part of the paper", only, (*PARTS, "all"))
-    evidence = _reduced(sources, quiet) if reduce else _evidence(sources, quiet)
+    if reduce:
+        evidence = _reduced(sources, quiet)
+    else:  # a page is of the results, so that anyone can make it again
+        evidence = _evidence(sources, quiet) if page is None else read_results(sources.results)
     parts = [] if only is None else find_parts(only, evidence)
     written = write_figures(parts, output) if output is not None else []
     if reduce:

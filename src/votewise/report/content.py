@@ -60,6 +60,7 @@ class Panel:
         y_label: beside it.
         curves: lines with bands; where `ticks` are named, points with bars.
         ticks: names of the places 0, 1, ... on the x axis.
+        joined: whether points are joined, the ticks being in an order.
         diagonal: whether to draw y = x, the line of perfect calibration.
     """
 
@@ -68,6 +69,7 @@ class Panel:
     y_label: str
     curves: tuple[Curve, ...]
     ticks: tuple[str, ...] = ()
+    joined: bool = True
     diagonal: bool = False
 
 

@@ -69,8 +69,8 @@ def draw_panels(panels: Sequence[Panel], *, known: Sequence[str] = ()) -> str:
     """
     names = list(dict.fromkeys(curve.name for panel in panels for curve in panel.curves))
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(dict.fromkeys([*known, *names]))}
-    across = min(len(panels), _IN_A_ROW)
-    down = -(-len(panels) // across)
+    down = -(-len(panels) // _IN_A_ROW)
+    across = -(-len(panels) // down)  # rows as equally full as can be
     with _drawing((_PANEL[0] * across, _PANEL[1] * down + 0.4)) as figure:
         grid = figure.subplots(down, across, squeeze=False).ravel()
         for panel, axes in zip(panels, grid, strict=False):
@@ -96,7 +96,8 @@ def _draw_panel(panel: Panel, axes: Any, colours: dict[str, str]) -> None:
         if panel.ticks:
             shift = _APART * (place - (len(panel.curves) - 1) / 2)
             bars = (curve.y - curve.low, curve.high - curve.y)
-            axes.errorbar(curve.x + shift, curve.y, bars, color=colours[curve.name], marker="o", label=curve.name)
+            mark = "o-" if panel.joined else "o"
+            axes.errorbar(curve.x + shift, curve.y, bars, fmt=mark, color=colours[curve.name], label=curve.name)
         else:
             axes.fill_between(curve.x, curve.low, curve.high, color=colours[curve.name], alpha=0.18, linewidth=0)
             axes.plot(curve.x, curve.y, color=colours[curve.name], linewidth=1.8, label=curve.name)

@@ -15,6 +15,8 @@ from votewise.records import RunRecord
 
 Array = npt.NDArray[Any]
 
+_IMAGE_SIZE = (32, 32)
+
 
 @dataclass(frozen=True, eq=False)
 class Sight:
@@ -56,19 +58,23 @@ def barriers(records: Sequence[RunRecord]) -> dict[str, Array]:
 def likeness_within(sights: Mapping[int, Sight], people: FloatArray | None) -> dict[str, FloatArray]:
     """How alike the runs of a method are on the images that both of a pair have seen, (S, S) for seeds in order.
 
-    "cka" compares features, "maps" Grad-CAM maps; "maps_high" those of the fifth of the images that people disagree on
-    most.
+    "cka" compares features, "maps" Grad-CAM maps at the size of the images, "maps_raw" as the layer gives them;
+    "maps_high" and "maps_raw_high" are those of the fifth of the images that people disagree on most.
 
     Args:
         sights: of each seed's best model.
-        people: (N, K) vote shares of all images; None if they are not at hand, which leaves out "maps_high".
+        people: (N, K) vote shares of all images; None if they are not at hand, which leaves out the disputed fifth.
     """
-    measures: dict[str, Likeness] = {"cka": _feature_likeness, "maps": _map_likeness}
+    measures: dict[str, Likeness] = {
+        "cka": _feature_likeness,
+        "maps": _map_likeness,
+        "maps_raw": lambda first, second: _raw_map_likeness(first.maps, second.maps),
+    }
+    found = {name: _matrix(sights, measure) for name, measure in measures.items()}
     if people is not None:
-        measures["maps_high"] = lambda first, second: _map_likeness(
-            *(_disputed(one, people) for one in (first, second))
-        )
-    return {name: _matrix(sights, measure) for name, measure in measures.items()}
+        for name in ("maps", "maps_raw"):
+            found[f"{name}_high"] = _matrix(sights, _on_disputed(measures[name], people))
+    return found
 
 
 def _matrix(sights: Mapping[int, Sight], measure: Likeness) -> FloatArray:
@@ -86,10 +92,15 @@ def _common(first: Sight, second: Sight) -> tuple[Sight, Sight]:
     return first.at(here), second.at(there)
 
 
-def _disputed(sight: Sight, people: FloatArray) -> Sight:
+def _on_disputed(measure: Likeness, people: FloatArray) -> Likeness:
+    """The same likeness, on the fifth of the images that people disagree on most."""
     from votewise.diagnostics import high_disagreement_slices
 
-    return sight.at(high_disagreement_slices(people[sight.rows])["top-20%"])
+    def measured(first: Sight, second: Sight) -> float:
+        high = high_disagreement_slices(people[first.rows])["top-20%"]
+        return measure(first.at(high), second.at(high))
+
+    return measured
 
 
 def _feature_likeness(first: Sight, second: Sight) -> float:
@@ -99,9 +110,21 @@ def _feature_likeness(first: Sight, second: Sight) -> float:
 
 
 def _map_likeness(first: Sight, second: Sight) -> float:
+    return _raw_map_likeness(*(_as_large_as_images(sight.maps) for sight in (first, second)))
+
+
+def _raw_map_likeness(first: Array, second: Array) -> float:
     from votewise.diagnostics import map_stability
 
-    return map_stability([first.maps, second.maps]).mean
+    return map_stability([first, second]).mean
+
+
+def _as_large_as_images(maps: Array) -> Array:
+    import torch
+
+    from votewise.diagnostics import upsampled_maps
+
+    return upsampled_maps(torch.from_numpy(maps.astype(np.float32)), _IMAGE_SIZE).numpy()
 
 
 def _seed_of_pair(record: RunRecord) -> int:

@@ -120,7 +120,7 @@ def figure_9(evidence: Evidence) -> Figure:
                 {METHODS[method]: [likeness(evidence, method, where, what) for what in ("maps", "maps_high")]
                  for method in _BOTH}
             ),
-            ("all images", "disputed images"),
+            ("all images", "disputed images"), joined=False,
         )
         for where, title in (("shared", "images all runs share"), ("held_out", "images both held out"))
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def figure_10(evidence: Evidence) -> Figure:
                 {METHODS[method]: [_spread(evidence, Group(method), f"brier/{name}/{part}") for part in parts]
                  for method in _BOTH}
             ),
-            parts,
+            parts, joined=False,
         )
         for name, title in of.items()
     ]  # fmt: skip
@@ -176,7 +176,7 @@ def figure_12(evidence: Evidence) -> Figure:
         for method in _BOTH
     }
     ticks = ("images all runs share", "images both held out")
-    panel = Panel("", "", "linear CKA between seeds", _conditions(found), ticks)
+    panel = Panel("", "", "linear CKA between seeds", _conditions(found), ticks, joined=False)
     said = "Features of SLS are more alike between seeds: 0.920 to 0.887."
     return Figure("figure-12", "CKA between seeds", said, _drawn([panel]), _quoted(evidence, "Figure 12"))
 

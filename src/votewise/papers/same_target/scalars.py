@@ -14,6 +14,8 @@ from votewise.report.content import Spread
 
 HOLDS = (1, 5, 10, 50)
 
+_BOTH = ("sls", "soft")
+
 # How "95 % of its best" can be read, the most likely first.
 _NEARNESS = {
     "quotient": "loss at most best / 0.95",
@@ -50,7 +52,7 @@ def scalars(evidence: Evidence) -> Table:
 
 def earlier(evidence: Evidence, name: str) -> dict[int, float]:
     """By how many epochs SLS is earlier than soft labels of the same seed."""
-    sls, soft = (evidence.values(Group(method), name) for method in ("sls", "soft"))
+    sls, soft = (evidence.values(Group(method), name) for method in _BOTH)
     return {seed: soft[seed] - sls[seed] for seed in sls if seed in soft}
 
 
@@ -90,13 +92,13 @@ def _earlier(evidence: Evidence) -> Iterator[Cell]:
 
 
 def _maps(evidence: Evidence) -> Iterator[Cell]:
-    for what, words in (("maps", "all"), ("maps_high", "the fifth of highest entropy")):
-        for where, images in _IMAGES.items():
-            for method in ("sls", "soft"):
-                ours = likeness(evidence, method, where, what)
-                yield Cell(
-                    f"Grad-CAM between seeds, {words}", f"{METHODS[method]}, {images}", ours, QUOTED[what, method]
-                )
+    for high, words in (("", "all images"), ("_high", "the fifth of highest entropy")):
+        for size, pixels in (("maps", "32 x 32"), ("maps_raw", "4 x 4")):
+            for where, images in _IMAGES.items():
+                for method in _BOTH:
+                    ours = likeness(evidence, method, where, f"{size}{high}")
+                    column = f"{METHODS[method]}, {images}, {pixels}"
+                    yield Cell(f"Grad-CAM between seeds, {words}", column, ours, QUOTED[f"maps{high}", method])
 
 
 def _barrier(evidence: Evidence) -> Iterator[Cell]:
@@ -108,6 +110,6 @@ def _barrier(evidence: Evidence) -> Iterator[Cell]:
 
 def _features(evidence: Evidence) -> Iterator[Cell]:
     for where, images in _IMAGES.items():
-        for method in ("sls", "soft"):
+        for method in _BOTH:
             ours = likeness(evidence, method, where, "cka")
             yield Cell("CKA between seeds", f"{METHODS[method]}, {images}", ours, QUOTED["cka", method])
