@@ -48,7 +48,7 @@ def paper_record(config: RunConfig, material: Material) -> RunRecord:
             numbers[f"{score.__name__}_{at}"] = score(people, probs)
         for rate in (metrics.accuracy, metrics.ece):
             numbers[f"{rate.__name__}_{at}"] = rate(labels, probs)
-        numbers[f"smooth_ece_{at}"] = rng.random()
+        numbers |= {f"{name}_{at}": rng.random() for name in ("smooth_ece", "ece_floor", "accuracy_majority")}
     curves = {"soft_nll": 1 + rng.random(EPOCHS), "accuracy": rng.random(EPOCHS)}
     arrays = {"held_out": rows, **logits}
     return RunRecord(config=config.to_dict(), status="done", curves=curves, numbers=numbers, arrays=arrays)
@@ -78,7 +78,7 @@ def paper_barrier(pair: tuple[RunConfig, RunConfig]) -> RunRecord:
     return RunRecord(config=barrier_config(*pair), status="done", numbers=numbers, arrays=arrays)
 
 
-def write_store(store: RecordStore, material: Material, *, seeds: int, suite: str = "all") -> None:
+def write_store(store: RecordStore, material: Material, *, seeds: int | None, suite: str = "all") -> None:
     """The runs of a suite, and everything measured of them."""
     configs = suite_runs(suite, material, seeds=seeds, precision="bf16")
     known = diagnoses_of(store)

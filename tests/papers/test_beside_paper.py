@@ -61,7 +61,7 @@ def test_numbers_of_one_table(evidence: Evidence, results: Path, tmp_path: Path,
     found = json.loads(capsys.readouterr().out)
     assert (found["there"], found["wanted"], found["missing"]["mixup"], found["written"]) == (81, 160, 7, [])
     (table,) = found["parts"]
-    assert (table["name"], len(table["cells"]), len(table["tests"])) == ("table-2", 20, 4)
+    assert (table["name"], len(table["cells"]), len(table["tests"])) == ("table-2", 30, 4)
     cell = next(cell for cell in table["cells"] if (cell["row"], cell["column"]) == ("SLS", "accuracy"))
     assert cell["published"] == {"mean": 0.8695, "sd": 0.0105, "seeds": 10, "place": "Table 2, sls"}
     assert cell["ours"]["n"] == 3

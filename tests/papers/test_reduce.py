@@ -18,7 +18,7 @@ from votewise.experiments.diagnose import diagnoses_of, shared_items
 from votewise.experiments.material import Material
 from votewise.experiments.run import softmax
 from votewise.papers.same_target import suite_runs
-from votewise.papers.same_target.by_votes import distance_bins
+from votewise.papers.same_target.by_votes import distance_bins, scaled
 from votewise.papers.same_target.evidence import Evidence, Group, Run
 from votewise.papers.same_target.reduce import reduce_runs
 from votewise.papers.same_target.results import read_results, write_results
@@ -139,6 +139,31 @@ def test_improvement_by_distance(name: str, evidence: Evidence, store: RecordSto
         assert found.get(2, math.nan) == pytest.approx(np.mean(inside) if inside else math.nan, abs=1e-6, nan_ok=True)
 
 
+def test_temperatures_by_trying_many(evidence: Evidence, store: RecordStore, material: Material) -> None:
+    record = find(store, "soft", 1)
+    logits = record.arrays["best_logits"].astype(np.float64)
+    people = material.votes.probs[record.arrays["held_out"]]
+    losses = {
+        temperature: -(people * np.log(softmax(logits / temperature))).sum(axis=1).mean()
+        for temperature in np.geomspace(0.06, 10, 400)
+    }
+    found = evidence.values(Group("soft"), "scaled/soft_nll")[1]
+    assert found >= min(losses.values()) - 1e-4, "fitted on other images it cannot be better"
+    assert found == pytest.approx(min(losses.values()), abs=0.05)
+    best = min(losses, key=losses.__getitem__)
+    assert evidence.values(Group("soft"), "scaled/temperature")[1] == pytest.approx(best, rel=0.3)
+
+
+def test_a_temperature_that_is_known(material: Material) -> None:
+    config = suite_runs("main", material, seeds=1, precision="bf16")[0]
+    record = paper_record(config, material)
+    people = material.votes.probs[record.arrays["held_out"]]
+    logits = 3 * np.log(np.maximum(people, 1e-9)).astype(np.float32)
+    found = scaled(RunRecord(**{**vars(record), "arrays": {**record.arrays, "best_logits": logits}}), material)
+    assert found["scaled/temperature"] == pytest.approx(3, rel=0.01)
+    assert found["scaled/soft_nll"] == pytest.approx(metrics.soft_nll(people, softmax(logits / 3)), abs=1e-4)
+
+
 def test_bins_of_distance() -> None:
     assert distance_bins(np.zeros(3)).tolist() == [0, 0, 0]
     assert distance_bins(np.array([1e-15, 0.5])).tolist() == [0, 5]
@@ -231,7 +256,7 @@ def test_without_the_votes(store: RecordStore, evidence: Evidence) -> None:
     bare = reduce_runs(store, None)
     assert bare.runs == evidence.runs
     lost = evidence.numbers.keys() - bare.numbers.keys()
-    assert {name.split("/")[0] for name in lost} == {"brier", "js", "l1", "js-high", "gradient"}
+    assert {name.split("/")[0] for name in lost} == {"brier", "js", "l1", "js-high", "gradient", "scaled"}
     np.testing.assert_array_equal(bare.across["sls.shared.cka"], evidence.across["sls.shared.cka"])
     assert "sls.shared.maps_high" not in bare.across
 

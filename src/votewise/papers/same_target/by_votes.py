@@ -9,6 +9,7 @@ import numpy as np
 from votewise import metrics
 from votewise._checks import FloatArray, IntArray
 from votewise._numerics import rankable
+from votewise._random import stream_generator
 from votewise.experiments.material import Material
 from votewise.experiments.run import softmax
 from votewise.records import RunRecord
@@ -21,6 +22,7 @@ _CONFIDENCES = 64
 _ENTROPIES = 20
 
 _DRAWS = 100
+_INVERSE_TEMPERATURES = (0.05, 20.0)
 
 Numbers = dict[str, float]
 Series = dict[str, FloatArray]
@@ -72,6 +74,23 @@ def improvement(hard: RunRecord, soft: RunRecord, material: Material, high: IntA
     }
 
 
+def scaled(record: RunRecord, material: Material) -> Numbers:
+    """Soft NLL once a temperature is put right, so that what is left is not a matter of confidence alone.
+
+    The temperature of one half of the held-out images is fitted on the other half, and the other way round.
+    """
+    rows, logits = record.arrays["held_out"], record.arrays["best_logits"].astype(np.float64)
+    people = material.votes.probs[rows]
+    order = stream_generator(int(record.config["seed"]), "temperature").permutation(len(rows))  # type: ignore[arg-type]
+    halves = np.array_split(order, 2)
+    temperatures = [_temperature(people[half], logits[half]) for half in halves[::-1]]
+    losses = [
+        metrics.soft_nll_per_item(people[half], softmax(logits[half] / temperature))
+        for half, temperature in zip(halves, temperatures, strict=True)
+    ]
+    return {"scaled/soft_nll": float(np.concatenate(losses).mean()), "scaled/temperature": float(np.mean(temperatures))}
+
+
 def gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) -> tuple[Numbers, Series]:
     """How the variance that drawn labels give the last layer's gradient goes with people's entropy.
 
@@ -93,6 +112,16 @@ def gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) 
         "gradient/spearman_sampled": metrics.spearman(entropy, rankable(sampled)),
     }
     return numbers, _profile(entropy[disputed], variance[disputed])
+
+
+def _temperature(people: FloatArray, logits: FloatArray) -> float:
+    """The temperature of the least soft NLL. That is convex in its inverse, so the search cannot go astray."""
+    from scipy.optimize import minimize_scalar
+
+    def loss(inverse: float) -> float:
+        return metrics.soft_nll(people, softmax(logits * inverse))
+
+    return 1 / float(minimize_scalar(loss, bounds=_INVERSE_TEMPERATURES, method="bounded").x)
 
 
 def _by_distance(name: str, distance: FloatArray, gain: FloatArray) -> Numbers:

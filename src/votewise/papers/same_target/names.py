@@ -18,7 +18,9 @@ METHODS = {
 COLUMNS = {
     "soft_nll": "soft NLL",
     "accuracy": "accuracy",
+    "accuracy_majority": "accuracy by majority",
     "ece": "ECE",
+    "ece_floor": "ECE floor",
     "entropy_correlation": "entropy correlation",
     "kl": "KL",
     "soft_brier": "soft Brier",

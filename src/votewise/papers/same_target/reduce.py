@@ -134,6 +134,7 @@ def _of_votes(
     """The parts that need the votes, of the runs of which the paper shows them."""
     record, baseline = records[run], records.get(replace(run, method="soft"))
     people = material.votes.probs[record.arrays["held_out"]]
+    yield by_votes.scaled(record, material), {}
     if run.votes is None and run.hold == 1:
         yield by_votes.reliability(record, material)
     elif run.votes is not None and run.method != "soft" and baseline is not None:
