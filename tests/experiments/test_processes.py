@@ -91,3 +91,16 @@ def test_workers_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> N
             if not gone(process):
                 os.kill(process, signal.SIGKILL)
         parent.wait()
+
+
+def test_a_script_without_a_guard_ends_with_a_hint_and_does_not_hang(tmp_path: Path) -> None:
+    script = tmp_path / "no_guard.py"
+    script.write_text(
+        "from math import sqrt\n"
+        "from votewise.experiments.processes import in_processes\n"
+        "for _, future in in_processes(sqrt, [4.0], jobs=1):\n"
+        "    future.result()\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "Put what the script does under if __name__ == '__main__':." in done.stderr

@@ -12,6 +12,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from votewise._errors import VotewiseError
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -39,6 +41,7 @@ def in_processes(
         setup_arguments: what `setup` is called with.
         on_ticks: called twice a second with how often `tick` was called in all processes together.
     """
+    _check_main_is_guarded()
     # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
     context = multiprocessing.get_context("spawn")
     ticks = context.Value("q", 0)
@@ -64,6 +67,15 @@ def in_processes(
             for worker in set(multiprocessing.active_children()) - others:  # nobody will read what they are doing
                 worker.terminate()
             raise
+
+
+def _check_main_is_guarded() -> None:
+    """Refuse to start processes while this one, started by another, still runs the script that started it."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise VotewiseError(
+            "work in several processes was asked for by a script that starts anew in each of them. Put what the script "
+            "does under if __name__ == '__main__':."
+        )
 
 
 def tick() -> None:
