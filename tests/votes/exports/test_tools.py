@@ -34,6 +34,7 @@ class Expected(NamedTuple):
     options: dict[str, str] = {}  # noqa: RUF012
 
 
+UNVOTED = "1 items have no vote; they are left out"
 AGAIN = "1 answers were given again by the same person; the last one counts"
 EXPECTED = {
     "label_studio.json": Expected(
@@ -77,7 +78,7 @@ EXPECTED = {
         {"rec-1": {"negative": 1, "positive": 1}, "rec-2": {"positive": 1}},
         ["ann", "ben"],
         "Argilla 1 export, one vote a record",
-        ("answers left out: 1 discarded",),
+        ("answers left out: 1 discarded", "2 items have no vote; they are left out"),
         {"empty": "drop"},
     ),
     "prodigy_choice.jsonl": Expected(
@@ -397,7 +398,9 @@ def test_items_without_votes(tmp_path: Path) -> None:
     assert str(error.value) == (
         "every item needs at least one vote, but 2 have none ('2', '3'). Remove them, or say empty='drop' (--empty drop)."
     )
-    assert given_counts(read_votes(path, empty="drop")) == {"1": {"a": 1}}
+    kept = read_votes(path, empty="drop")
+    assert given_counts(kept) == {"1": {"a": 1}}
+    assert kept.notes == ("answers left out: 1 empty", "2 items have no vote; they are left out")
     with pytest.raises(InputError, match=r"1 have none \('3'\)"):
         read_votes(write(path, [task(3, [])]), empty="drop")
     with pytest.raises(InputError, match="but this Label Studio export has none"):
@@ -502,7 +505,7 @@ def test_argilla_data_sets_keep_the_names_of_classes(tmp_path: Path) -> None:
     for source in (tmp_path / "records.parquet", str(tmp_path / "records.parquet"), as_data_set()):
         votes = read_votes(source, empty="drop")
         assert given_counts(votes) == {"rec-1": {"negative": 1, "positive": 1}, "rec-2": {"positive": 1}}
-        assert votes.notes == ("answers left out: 1 draft",)
+        assert votes.notes == ("answers left out: 1 draft", UNVOTED)
 
 
 def test_argilla_frames_without_names_have_numbers() -> None:
@@ -713,7 +716,8 @@ def test_chaosnli_class_lists_and_empty_items(tmp_path: Path) -> None:
     path = write(tmp_path / "chaos.jsonl", [first, {**second, "label_count": [0, 0, 0], "label_counter": None}])
     with pytest.raises(InputError, match="every item needs at least one vote"):
         read_votes(path)
-    assert read_votes(path, empty="drop").item_ids.tolist() == ["x#1"]
+    kept = read_votes(path, empty="drop")
+    assert (kept.item_ids.tolist(), kept.notes) == (["x#1"], (UNVOTED,))
     write(path, [{**first, "label_counter": {"e": 3, "n": 7, "c": 0}}])  # a zero may be written or not
     assert read_votes(path).counts.tolist() == [[0, 3, 7]]
 

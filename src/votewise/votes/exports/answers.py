@@ -84,14 +84,19 @@ def votes_of(answers: pl.DataFrame, asked: Asked, provenance: str) -> Votes:
     given = answers.filter(pl.col("why_not").is_null())
     given, repeated = _once_each(given, asked.rules.duplicates)
     given, several = _single_classes(given, asked.several)
-    _check_everything_voted(answers["item"], given["item"], asked.rules.empty)
+    unvoted = _without_votes(answers["item"], given["item"], asked.rules.empty)
     annotators, nameless = _annotators(given)
     names = plain_numbers([name.strip() for name in given["classes"].unique().to_list()])
     classes = asked.rules.classes or tuple(sort_classes(sorted(set(names))))
     rules = replace(asked.rules, classes=classes, duplicates="all")
     votes = tally(given["item"], annotators, given["classes"], rules, provenance)
-    notes = (*_left_out(answers["why_not"]), *repeated, *several, *nameless)
+    notes = (*_left_out(answers["why_not"]), *repeated, *several, *nameless, *told_unvoted(unvoted))
     return replace(votes, notes=notes)
+
+
+def told_unvoted(number: int) -> list[str]:
+    """What to say of items that nobody voted on."""
+    return [f"{number:,} items have no vote; they are left out"] if number else []
 
 
 def _once_each(given: pl.DataFrame, duplicates: str) -> tuple[pl.DataFrame, list[str]]:
@@ -138,7 +143,8 @@ def _single_classes(given: pl.DataFrame, several: str) -> tuple[pl.DataFrame, li
     return (given if several == "each" else given.filter(~is_several)).explode("classes"), [told]
 
 
-def _check_everything_voted(items: pl.Series, voted: pl.Series, empty: str) -> None:
+def _without_votes(items: pl.Series, voted: pl.Series, empty: str) -> int:
+    """How many items have no vote, if some may."""
     if not len(items):
         raise InputError("an export needs at least one answer", "it has none", "Check the file")
     without = items.filter(~items.is_in(voted.unique().implode())).unique(maintain_order=True)
@@ -148,6 +154,7 @@ def _check_everything_voted(items: pl.Series, voted: pl.Series, empty: str) -> N
             f"{len(without):,} have none ({first_few(without.head(5).to_list(), len(without))})",
             "Remove them, or say empty='drop' (--empty drop)",
         )
+    return len(without)
 
 
 def _annotators(given: pl.DataFrame) -> tuple[pl.Series | None, list[str]]:

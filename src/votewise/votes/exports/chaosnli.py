@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from votewise._errors import InputError
+from votewise.votes.exports.answers import told_unvoted
 from votewise.votes.exports.asked import Asked, describe, item_of, refuse_question
 from votewise.votes.exports.trees import Tree
 from votewise.votes.table import Votes, sort_classes
@@ -34,11 +35,13 @@ def read(tree: Tree, asked: Asked) -> Votes:
     counts = [_counts(record, name) for record, name in zip(tree, ids, strict=True)]
     classes = sort_classes(sorted({label for one in counts for label in one}))
     table = np.array([[one.get(label, 0) for label in classes] for one in counts])
-    if asked.rules.empty == "drop" and table.any():
-        voted = np.flatnonzero(table.sum(axis=1))
-        table, ids = table[voted], [ids[row] for row in voted]
-    votes = Votes.from_counts(table, item_ids=ids, classes=classes)
-    return replace(votes.with_classes(asked.rules.classes or classes), provenance=f"{_TITLE}, counts of labels")
+    kept = np.flatnonzero(table.sum(axis=1)) if asked.rules.empty == "drop" and table.any() else np.arange(len(ids))
+    votes = Votes.from_counts(table[kept], item_ids=[ids[row] for row in kept], classes=classes)
+    return replace(
+        votes.with_classes(asked.rules.classes or classes),
+        provenance=f"{_TITLE}, counts of labels",
+        notes=tuple(told_unvoted(len(ids) - len(kept))),
+    )
 
 
 def _counts(record: dict[str, Any], name: str) -> dict[str, int]:
