@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from paper_runs import paper_record
 from votewise import InputError
 from votewise.cli.main import main
 from votewise.experiments.material import Material
+from votewise.papers.same_target import suite_runs
 from votewise.papers.same_target.evidence import Evidence
 from votewise.papers.same_target.page import BEGIN, END, write_page
 from votewise.papers.same_target.parts import PARTS, coverage, find_parts
@@ -112,9 +114,29 @@ def test_runs_without_the_data(store: RecordStore, tmp_path: Path, capsys: Scree
     assert figure["panels"] == []
 
 
+def test_records_that_cannot_be_read_are_told(
+    votes_and_images: Material, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("votewise.cli.beside_paper._material", lambda *_: votes_and_images)
+    store = RecordStore(tmp_path / "runs")
+    for config in suite_runs("main", votes_and_images, seeds=1, precision="bf16")[:2]:
+        store.write(paper_record(config, votes_and_images), {"best.safetensors": lambda path: path.write_bytes(b"x")})
+    damaged = store.folder / store.ids()[0]
+    (damaged / "best.safetensors").unlink()
+    assert main(command(store.folder, tmp_path / "results", "--only", "table-2", "--json")) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["there"] == 1
+    assert shown.err == (
+        f"votewise: 1 of 2 records in {store.folder} cannot be read and are left out; the first: the record in "
+        f"{str(damaged)!r} must be whole, but best.safetensors is missing. Delete the folder and run again; it will be "
+        "repeated.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        (["-o", "figures"], "--output is for the figures of --only, but no part was named. Add --only all."),
         (
             ["--only", "table-2"],
             "there must be runs or results to show, but neither '{folder}/runs' nor '{folder}/results' has any. Name the "

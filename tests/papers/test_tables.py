@@ -74,6 +74,23 @@ def test_distance_and_verdict(
     assert cell.verdict == verdict
 
 
+@given(
+    st.floats(0.1, 9), st.floats(0.1, 9), st.floats(0.01, 2), st.integers(1, 20), st.integers(2, 20), st.floats(0.1, 50)
+)
+def test_distance_does_not_depend_on_units(
+    ours: float, paper: float, sd: float, seeds: int, n: int, unit: float
+) -> None:
+    def distance(scale: float, *, swapped: bool = False) -> float:
+        one, other = (paper, ours) if swapped else (ours, paper)
+        cell = Cell("", "", Spread(one * scale, 0.0, n), Published(other * scale, sd * scale, seeds, ""))
+        assert cell.distance is not None
+        return cell.distance
+
+    assert distance(unit) == pytest.approx(distance(1.0), rel=1e-6, abs=1e-6)
+    assert distance(1.0, swapped=True) == pytest.approx(-distance(1.0))
+    assert (abs(ours - paper) <= 2 * sd * math.sqrt(1 / seeds + 1 / n)) == (abs(distance(1.0)) <= 2)
+
+
 def test_table_1_against_scipy_and_statsmodels() -> None:
     rows = sweep()
     rows["sls", 25, 1]["soft_nll_best"][2] = 0.7  # one seed disagrees
@@ -204,6 +221,13 @@ def test_the_main_order() -> None:
     assert chain(evidence_of(rows), "nll", steps, "words").verdict == "fails"
     del rows["soft", None, 1]
     assert chain(evidence_of(rows), "nll", steps, "words").verdict == "not run"
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
+def test_a_chain_holds_where_every_step_rises(values: list[float]) -> None:
+    evidence = evidence_of({(str(place), None, 1): {"nll": [value]} for place, value in enumerate(values)})
+    claim = chain(evidence, "nll", [[Group(str(place))] for place in range(len(values))], "words")
+    assert claim.holds == (values == sorted(set(values)))
 
 
 def test_claims_about_few_votes() -> None:

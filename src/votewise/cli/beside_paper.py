@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from votewise.experiments.material import Material
     from votewise.papers.same_target.evidence import Evidence
     from votewise.papers.same_target.parts import Part
+    from votewise.records import RecordStore
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ def tell_parts(
 
     if only is not None:
         check_choice("the part of the paper", only, (*PARTS, "all"))
+    elif output is not None:
+        raise InputError("--output is for the figures of --only", "no part was named", "Add --only all")
     if reduce:
         evidence = _reduced(sources, quiet)
     else:  # a page is of the results, so that anyone can make it again
@@ -105,7 +108,19 @@ def _reduced(sources: Sources, quiet: bool) -> Evidence:
     from votewise.papers.same_target.reduce import reduce_runs
     from votewise.records import RecordStore
 
-    return reduce_runs(RecordStore(sources.runs), _material(sources.data, quiet), precision=sources.precision)
+    store = RecordStore(sources.runs)
+    _tell_faults(store, quiet)
+    return reduce_runs(store, _material(sources.data, quiet), precision=sources.precision)
+
+
+def _tell_faults(store: RecordStore, quiet: bool) -> None:
+    from votewise.experiments.diagnose import diagnoses_of
+
+    for records in (store, diagnoses_of(store)):
+        _, faults = records.survey()
+        if faults:
+            told = f"{len(faults)} of {len(records.ids())} records in {records.folder} cannot be read and are left out"
+            options.note(f"{told}; the first: {faults[0].reason}", quiet)
 
 
 def _material(data: Path | None, quiet: bool) -> Material | None:

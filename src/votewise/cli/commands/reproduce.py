@@ -72,7 +72,7 @@ def reproduce(
 ) -> None:
     """Repeat a paper's runs; numbers beside its own."""
     check_choice("the paper", paper, PAPERS)
-    if only or reduce or page:
+    if only is not None or output is not None or reduce or page is not None:
         from votewise.cli.beside_paper import Sources, tell_parts
 
         sources = Sources(runs, results, data, precision or "bf16")
