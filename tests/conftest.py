@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one test a core: more threads only get in each other's way
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from votewise.votes import Votes
 
 
-METHOD_NAMES = "soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted."
+METHOD_NAMES = (
+    "soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, "
+    "dirichlet-fitted."
+)
 
 
 def _option(text: str, *names: str) -> Any:

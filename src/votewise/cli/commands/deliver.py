@@ -10,6 +10,7 @@ import typer
 
 from votewise._errors import InputError
 from votewise.cli import options
+from votewise.cli.inputs import METHOD_NAMES
 from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 
 
@@ -22,7 +23,7 @@ def deliver(
         typer.Option(
             "--method",
             "-m",
-            help="soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted.",
+            help=METHOD_NAMES,
             show_default=False,
         ),
     ],
