@@ -23,6 +23,7 @@ from votewise.papers.same_target import (
     suite_runs,
     tiny_material,
 )
+from votewise.papers.same_target.diagnoses import barrier_pairs, common_epoch, plan_of
 from votewise.papers.same_target.suites import find_suites
 from votewise.records import RunRecord, run_id
 
@@ -187,3 +188,20 @@ def test_records_beside_the_paper(material: Material) -> None:
     assert math.isnan(single.best_sd)
     assert single.distance is not None
     assert compare_with_paper([]) == []
+
+
+def test_what_is_measured_of_each_run(material: Material) -> None:
+    """Curvature of all 160; slices where Tables 4 and 6 print them; SVHN and CIFAR-100 on all votes."""
+    plans = {run: plan_of(run) for run in suite_runs("all", material)}
+    sliced = Counter((run.method, run.votes is None) for run, plan in plans.items() if len(plan.curvature["best"]) == 4)
+    assert sliced == {
+        ("soft", True): 10, ("sls", True): 10, ("multipass", True): 5, ("deterministic-control", True): 5,
+        ("shuffled-sls", True): 5, ("soft", False): 20, ("sls", False): 20,
+    }  # fmt: skip
+    assert all("full" in plan.curvature["best"] for plan in plans.values())
+    assert sum(plan.unknown for plan in plans.values()) == 65
+    assert Counter(run.method for run, plan in plans.items() if plan.features) == {"soft": 10, "sls": 10}
+    assert [
+        (first.method, second.method, first.seed == second.seed) for first, second in barrier_pairs(list(plans))
+    ] == [("sls", "soft", True)] * 10
+    assert (common_epoch(200), common_epoch(12)) == (149, 8)
