@@ -300,12 +300,11 @@ def convolve(x: Tensor, weight: Tensor, *, stride: int = 1, transposed: bool = F
     y = x.new_empty(runs, items, out_height, out_width, c_out)
     m = items * out_height * out_width
     found = x.new_empty(runs, triton.cdiv(m, _ROWS), 2, c_out, dtype=torch.float32) if parts else y
-    columns = min(c_out, 256)
-    _convolve[(triton.cdiv(m, _ROWS) * (c_out // columns), runs)](
+    tile = _tile(x, c_in, c_out)
+    _convolve[(triton.cdiv(m, _ROWS) * (c_out // tile["COLUMNS"]), runs)](
         x, weight, y, found,
         m, weight.stride(0), height, width, out_height, out_width,
-        c_in, c_out, size, stride, transposed, parts,
-        _ROWS, columns, min(c_in, 64), num_warps=4 if columns == 64 else 8, num_stages=3,
+        c_in, c_out, size, stride, transposed, parts, _ROWS, **tile,
     )  # fmt: skip
     return (y, found) if parts else y
 
@@ -322,13 +321,20 @@ def convolve_back_strided(d: Tensor, weight: Tensor, d_shortcut: Tensor, weight_
     runs, items, height, width, c_in = d.shape
     c_out = weight.shape[4]
     y = d.new_empty(runs, items, 2 * height, 2 * width, c_out)
-    m, columns = items * height * width, min(c_out, 256)
-    _convolve_back_strided[(triton.cdiv(m, _ROWS) * (c_out // columns), 4 * runs)](
+    m, tile = items * height * width, _tile(d, c_in, c_out)
+    _convolve_back_strided[(triton.cdiv(m, _ROWS) * (c_out // tile["COLUMNS"]), 4 * runs)](
         d, weight, d_shortcut, weight_shortcut, y,
-        m, weight.stride(0), height, width, c_in, c_out,
-        _ROWS, columns, min(c_in, 64), num_warps=4 if columns == 64 else 8, num_stages=3,
+        m, weight.stride(0), height, width, c_in, c_out, _ROWS, **tile,
     )  # fmt: skip
     return y
+
+
+def _tile(x: Tensor, c_in: int, c_out: int) -> dict[str, int]:
+    """Channels a program gives and takes at a time, and how it goes about it."""
+    if x.dtype == torch.float32:  # for checks alone: without matrix units, large tiles take minutes to compile
+        return {"COLUMNS": 32, "DEPTH": 16, "num_warps": 4, "num_stages": 2}
+    columns = min(c_out, 256)
+    return {"COLUMNS": columns, "DEPTH": min(c_in, 64), "num_warps": 4 if columns == 64 else 8, "num_stages": 3}
 
 
 class Norm:
