@@ -47,6 +47,12 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     ),
     "norm without weights": (lambda: conv_net(nn.BatchNorm2d(3, affine=False)), (2, 3, 3)),
     "norm without bias": (lambda: conv_net(_without_bias(nn.BatchNorm2d(3))), (2, 3, 3)),
+    "a norm after a layer in place": (
+        lambda: nn.Sequential(
+            nn.Conv2d(2, 3, 2), nn.ReLU(inplace=True), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(12, 3)
+        ),
+        (2, 3, 3),
+    ),
     "norm of the batch": (lambda: conv_net(nn.BatchNorm2d(3, track_running_stats=False)), (2, 3, 3)),
     "norm of vectors": (lambda: nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.Tanh(), nn.Linear(5, 3)), (4,)),
     "shared, unused, frozen": (Doubled, (4,)),

@@ -42,9 +42,14 @@ class _Convolved(NamedTuple):
     """A convolution that was computed, and what of; `make` computes it again with another weight and bias."""
 
     output: Tensor
+    version: int
     weight: Tensor
     bias: Tensor | None
     make: Callable[[Tensor, Tensor | None], Tensor]
+
+    def gave(self, values: Tensor) -> bool:
+        """Whether these are its output as it left it: a layer that works in place gives back the same tensor."""
+        return values is self.output and values._version == self.version
 
 
 class _Geometry(NamedTuple):
@@ -141,7 +146,8 @@ def _conv2d(
         y: Tensor = _Convolve.apply(input, weight, geometry)  # type: ignore[no-untyped-call]
         return y if bias is None else y + bias[:, None, None]
 
-    return _Convolved(make(weight, bias), weight, bias, make)
+    output = make(weight, bias)
+    return _Convolved(output, output._version, weight, bias, make)
 
 
 def _batch_norm(
@@ -160,7 +166,7 @@ def _batch_norm(
         return functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     scale = torch.rsqrt(running_var + eps) * (1 if weight is None else weight)
     shift = (0 if bias is None else bias) - running_mean * scale
-    if before is not None and input is before.output:
+    if before is not None and before.gave(input):
         own = shift if before.bias is None else shift + before.bias * scale
         return before.make(before.weight * scale[:, None, None, None], own)
     shape = (1, -1) + (1,) * (input.ndim - 2)
