@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from small_runs import IMAGES, feature_material
+from votewise import diagnostics
 from votewise._errors import InputError
 from votewise.datasets import OutlierImages
 from votewise.diagnostics import (
@@ -27,6 +29,7 @@ from votewise.experiments.diagnose import (
     Plan,
     Subject,
     barrier_config,
+    diagnose_run,
     diagnoses_of,
     diagnosis_config,
     run_and_diagnose,
@@ -35,7 +38,7 @@ from votewise.experiments.diagnose import (
 )
 from votewise.experiments.execute import Listener, execute
 from votewise.experiments.material import Material
-from votewise.experiments.run import RunConfig, split_items, train_run_with_models
+from votewise.experiments.run import RunConfig, model_maker, split_items, train_run_with_models
 from votewise.records import RecordStore, RunRecord, run_id
 
 PIXELS = np.random.default_rng(0).integers(0, 256, size=(60, 16, 16, 3), dtype=np.uint8)
@@ -114,6 +117,30 @@ def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path) -> None
     shared = shared_items(MATERIAL)
     maps = gradcam_maps(best, best.stages[-1], subject.inputs(shared), MATERIAL.votes.probs[shared].argmax(axis=1))
     np.testing.assert_array_equal(found.arrays["shared_maps"], maps.half().numpy())
+
+
+def test_what_does_not_fit_into_memory_is_measured_in_parts_after_it_was_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held: list[weakref.ref[torch.Tensor]] = []
+    real = diagnostics.curvature
+
+    def short_of_memory(*arguments: Any, keep_graph: bool = True, **options: Any) -> Any:
+        if keep_graph:
+            graph = torch.zeros(1)
+            held.append(weakref.ref(graph))
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        assert [reference() for reference in held] == [None]
+        return real(*arguments, keep_graph=keep_graph, **options)
+
+    subject = Subject(RUNS[0], MATERIAL, "cpu")
+    states = {"best": model_maker(RUNS[0], MATERIAL)().state_dict()}
+    plan = Plan({"best": ("full",)})
+    expected, _ = diagnose_run(subject, states, plan)
+    monkeypatch.setattr(diagnostics, "curvature", short_of_memory)
+    found, _ = diagnose_run(subject, states, plan)
+    assert len(held) == 1
+    assert found["best/full/trace"] == pytest.approx(expected["best/full/trace"], rel=1e-4)
 
 
 def test_the_way_between_two_runs_ends_at_their_losses(tmp_path: Path) -> None:

@@ -287,6 +287,8 @@ def _curvature(model: nn.Module, inputs: Tensor, people: Any, slices: Sequence[s
     try:
         found = curvature(model, inputs, people, **options)
     except torch.OutOfMemoryError:  # the graph of all items at once is the quick way, a part at a time the thrifty one
+        found = None
+    if found is None:  # only here, as an error that is being handled holds on to the memory that was too much
         found = curvature(model, inputs, people, **options, batch_size=200, keep_graph=False)
     return {
         f"{name}/{part}": float(value)
