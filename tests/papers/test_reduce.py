@@ -164,6 +164,13 @@ def test_a_temperature_that_is_known(material: Material) -> None:
     assert found["scaled/soft_nll"] == pytest.approx(metrics.soft_nll(people, softmax(logits / 3)), abs=1e-4)
 
 
+def test_the_temperature_of_logits_so_far_apart_that_probabilities_vanish(material: Material) -> None:
+    record = paper_record(suite_runs("main", material, seeds=1, precision="bf16")[0], material)
+    logits = 200 * np.random.default_rng(0).standard_normal(record.arrays["best_logits"].shape)
+    found = scaled(RunRecord(**{**vars(record), "arrays": {**record.arrays, "best_logits": logits}}), material)
+    assert found["scaled/temperature"] == pytest.approx(20, rel=0.01), "what is sure of nonsense wants the highest"
+
+
 def test_bins_of_distance() -> None:
     assert distance_bins(np.zeros(3)).tolist() == [0, 0, 0]
     assert distance_bins(np.array([1e-15, 0.5])).tolist() == [0, 5]

@@ -117,9 +117,10 @@ def gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) 
 def _temperature(people: FloatArray, logits: FloatArray) -> float:
     """The temperature of the least soft NLL. That is convex in its inverse, so the search cannot go astray."""
     from scipy.optimize import minimize_scalar
+    from scipy.special import log_softmax
 
-    def loss(inverse: float) -> float:
-        return metrics.soft_nll(people, softmax(logits * inverse))
+    def loss(inverse: float) -> float:  # not of probabilities: those that become 0 would make it infinite on both sides
+        return float(-(people * log_softmax(logits * inverse, axis=1)).sum(axis=1).mean())
 
     return 1 / float(minimize_scalar(loss, bounds=_INVERSE_TEMPERATURES, method="bounded").x)
 
