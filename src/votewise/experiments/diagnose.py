@@ -291,10 +291,7 @@ def _curvature(model: nn.Module, inputs: Tensor, people: Any, slices: Sequence[s
     if found is None:  # only here, as an error that is being handled holds on to the memory that was too much
         found = curvature(model, inputs, people, **options, batch_size=200, keep_graph=False)
     return {
-        f"{name}/{part}": float(value)
-        for name, measured in found.items()
-        if name == FULL or name in slices
-        for part, value in asdict(measured).items()
+        f"{name}/{part}": float(value) for name, measured in found.items() for part, value in asdict(measured).items()
     }
 
 
