@@ -35,6 +35,7 @@ from votewise.experiments.diagnose import (
     run_and_diagnose,
     shared_items,
     to_train_again,
+    undiagnosed,
 )
 from votewise.experiments.execute import Listener, execute
 from votewise.experiments.material import Material
@@ -78,7 +79,7 @@ def do(store: RecordStore, plans: dict[RunConfig, Plan] = PLANS, **options: Any)
     told: list[RunRecord] = []
     listener = Listener(on_diagnosis=told.append)
     settings: dict[str, Any] = {"common_epoch": COMMON, "outliers": OTHERS, "device": "cpu", "listener": listener}
-    run_and_diagnose(plans, PAIRS, MATERIAL, store, **settings, **options)
+    run_and_diagnose(plans, PAIRS, MATERIAL, store, **{**settings, **options})
     return told
 
 
@@ -171,10 +172,10 @@ def test_weights_stay_where_they_are_wanted(tmp_path: Path) -> None:
 def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, trained: list[RunConfig]) -> None:
     store = RecordStore(tmp_path)
     execute(RUNS, MATERIAL, store, device="cpu")
-    assert to_train_again(PLANS, PAIRS, store) == RUNS
+    assert undiagnosed(PLANS, store) == to_train_again(RUNS, PAIRS, store) == RUNS
     assert len(do(store)) == 3
     assert trained == RUNS * 2
-    assert to_train_again(PLANS, PAIRS, store) == []
+    assert undiagnosed(PLANS, store) == to_train_again([], PAIRS, store) == []
 
 
 def test_an_interrupted_diagnosis_goes_on_from_the_weights(
@@ -204,6 +205,29 @@ def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, mo
     told = do(store)
     assert [record.status for record in told] == ["failed", "done", "done"]
     assert told[0].failure == "the loss must be finite, but NaN came. Look for NaN in weights."
+
+    assert do(store) == []
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_MOST", 12)
+    assert [record.status for record in do(store, retry_failed=True, jobs=1)] == ["done"]
+
+
+def test_what_was_not_at_hand_is_measured_when_it_is(tmp_path: Path, trained: list[RunConfig]) -> None:
+    store = RecordStore(tmp_path)
+    do(store, outliers=[])
+    assert undiagnosed(PLANS, store) == []
+    assert undiagnosed(PLANS, store, outliers=OTHERS) == [RUNS[0]]
+    (told,) = do(store)
+    assert "noise/energy/auroc" in told.numbers
+    assert trained == [*RUNS, RUNS[0]]
+
+
+def test_a_common_checkpoint_needs_its_epoch(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        do(RecordStore(tmp_path), common_epoch=None)
+    assert str(error.value) == (
+        'a plan for the checkpoint "common" needs the epoch it is of, but None came. Pass common_epoch.'
+    )
 
 
 def test_a_run_that_diverged_has_nothing_to_diagnose(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from scipy.spatial.distance import cityblock, jensenshannon
 
-from paper_runs import N_ITEMS, paper_record
+from paper_runs import N_ITEMS, paper_barrier, paper_diagnosis, paper_record
 from votewise import InputError, metrics
 from votewise.experiments.diagnose import diagnoses_of, shared_items
 from votewise.experiments.material import Material
@@ -275,6 +275,22 @@ def test_runs_without_any_measurement(material: Material, tmp_path: Path) -> Non
     found = reduce_runs(store, material)
     assert found.runs == (Run("soft", None, 1, 0),)
     assert list(found.across) == ["confidence"]
+
+
+def test_measurements_of_other_models_are_left_out(material: Material, tmp_path: Path) -> None:
+    """Of an earlier version, of a run that was done again since, and of a pair of which one run is not there."""
+    pair = [run for run in suite_runs("main", material, seeds=1, precision="bf16") if run.method in ("sls", "soft")]
+    sls, soft = sorted(pair, key=lambda run: run.method)
+    store = RecordStore(tmp_path)
+    store.write(paper_record(sls, material))
+    found = paper_diagnosis(sls, material)
+    apart = {**found.numbers, "best/full/loss": 9.0}
+    for stale in (replace(found, config={**found.config, "version": 1}), replace(found, numbers=apart)):
+        diagnoses_of(store).write(stale, replace=True)
+    diagnoses_of(store).write(paper_barrier((sls, soft)))
+    evidence = reduce_runs(store, material)
+    assert not any("trace" in name for name in evidence.numbers)
+    assert not any("barrier" in name for name in evidence.across)
 
 
 def test_no_run_of_the_paper(tmp_path: Path, store: RecordStore, material: Material) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from votewise.training.runs import State
 
 # Part of every diagnosis: raised when the same plan would no longer give the same numbers.
-DIAGNOSIS_VERSION = 1
+DIAGNOSIS_VERSION = 2
 
 # Hessian products for an eigenvalue, and probes for a trace: a model that wants more is recorded as not converged.
 _MOST = 60
@@ -118,10 +118,35 @@ def barrier_config(first: RunConfig, second: RunConfig) -> dict[str, Any]:
     return {"barrier": [first.to_dict(), second.to_dict()], "version": DIAGNOSIS_VERSION}
 
 
-def undiagnosed(plans: Mapping[RunConfig, Plan], store: RecordStore) -> list[RunConfig]:
-    """The runs whose diagnosis the store lacks."""
+def undiagnosed(
+    plans: Mapping[RunConfig, Plan],
+    store: RecordStore,
+    *,
+    outliers: Sequence[OutlierImages] = (),
+    retry_failed: bool = False,
+) -> list[RunConfig]:
+    """The runs whose diagnosis the store lacks, or has without something that can now be measured.
+
+    Args:
+        plans: what to measure of which run.
+        store: where the runs lie.
+        outliers: images of other things that are at hand.
+        retry_failed: whether a diagnosis that failed counts as lacking.
+    """
     known = diagnoses_of(store)
-    return [config for config, plan in plans.items() if not known.has(run_id(diagnosis_config(config, plan)))]
+
+    def lacks(config: RunConfig, plan: Plan) -> bool:
+        name = run_id(diagnosis_config(config, plan))
+        if not known.has(name):
+            return True
+        found = known.read_summary(name)
+        if found.status == "failed":
+            return retry_failed
+        wanted = [f"{when}/{FULL}/trace" for when in plan.curvature]
+        wanted += [f"{other.name}/energy/auroc" for other in outliers if plan.unknown]
+        return not found.numbers.keys() >= set(wanted)
+
+    return [config for config, plan in plans.items() if lacks(config, plan)]
 
 
 def unmeasured(pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore) -> list[tuple[RunConfig, RunConfig]]:
@@ -162,12 +187,18 @@ def run_and_diagnose(
         retry_failed: whether to do failed runs again.
         listener: who is told.
     """
-    keeping = Keeping(models=True, epoch=common_epoch, anew=frozenset(to_train_again(plans, pairs, store)))
+    if common_epoch is None and any("common" in plan.curvature for plan in plans.values()):
+        raise InputError(
+            'a plan for the checkpoint "common" needs the epoch it is of', "None came", "Pass common_epoch"
+        )
+    lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
+    keeping = Keeping(models=True, epoch=common_epoch, anew=frozenset(to_train_again(lacking, pairs, store)))
     records = execute(
         list(plans), material, store,
         device=device, jobs=jobs, retry_failed=retry_failed, keeping=keeping, listener=listener,
     )  # fmt: skip
-    diagnose(plans, material, store, outliers=outliers, device=device, listener=listener)
+    lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
+    diagnose({run: plans[run] for run in lacking}, material, store, outliers=outliers, device=device, listener=listener)
     measure_barriers(pairs, material, store, device=device, listener=listener)
     if not keep_models:
         for record in records:
@@ -176,10 +207,10 @@ def run_and_diagnose(
 
 
 def to_train_again(
-    plans: Mapping[RunConfig, Plan], pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore
+    lacking: Sequence[RunConfig], pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore
 ) -> list[RunConfig]:
-    """Finished runs that a diagnosis lacks, and to whose records no weights are attached."""
-    wanted = [*undiagnosed(plans, store), *(run for pair in unmeasured(pairs, store) for run in pair)]
+    """Finished runs that lack a diagnosis, or the way to another, and to whose records no weights are attached."""
+    wanted = [*lacking, *(run for pair in unmeasured(pairs, store) for run in pair)]
     return [
         config
         for config in dict.fromkeys(wanted)
@@ -196,7 +227,7 @@ def diagnose(
     device: str = "auto",
     listener: Listener = NOBODY,
 ) -> None:
-    """Diagnose the finished runs that have not been, from the weights attached to their records.
+    """Diagnose finished runs from the weights attached to their records; those without weights are left out.
 
     What fails leaves a record that says why; the others go on.
 
@@ -209,9 +240,9 @@ def diagnose(
         listener: who is told.
     """
     chosen = choose_device(device)
-    for config in undiagnosed(plans, store):
+    for config, plan in plans.items():
         if _has_models(config, store):
-            plan, states = plans[config], _attached_states(config, store)
+            states = _attached_states(config, store)
             work = partial(diagnose_run, Subject(config, material, chosen), states, plan, outliers)
             _record_of(diagnosis_config(config, plan), work, store, chosen, listener)
 
@@ -270,7 +301,7 @@ def diagnose_run(
     return numbers, arrays
 
 
-def shared_items(material: Material, *, items: int = 500) -> IntArray:
+def shared_items(material: Material, *, items: int = 1000) -> IntArray:
     """Rows, ascending, on which the features and maps of all runs are compared, whatever they were trained on."""
     n_items = material.votes.n_items
     return np.sort(stream_generator(0, "shared-items").permutation(n_items)[: min(items, n_items)])
@@ -306,7 +337,9 @@ def _unknown(
 
         def scores(inputs: Tensor) -> Mapping[str, Any]:
             seen = ood_scores(collect_outputs(model, inputs), bank, k=min(50, len(train)))
-            return seen | {"odin": odin(model, inputs, std=subject.config.recipe.std)}
+            # The paper does not say in which space ODIN's step is taken: of pixels, or of the network's inputs.
+            by_pixel = odin(model, inputs, std=subject.config.recipe.std)
+            return seen | {"odin": by_pixel, "odin_in_inputs": odin(model, inputs, std=1.0)}
 
         familiar = scores(held_out)
         for other in outliers:
@@ -360,13 +393,15 @@ def _record_of(
     listener: Listener,
 ) -> None:
     """Do a diagnosis and keep what came of it, be it a reason why nothing did."""
+    import torch
+
     start = time.perf_counter()
     numbers: Numbers = {}
     arrays: Arrays = {}
     failure = None
     try:
         numbers, arrays = work()
-    except InputError as error:
+    except (InputError, torch.OutOfMemoryError) as error:
         failure = str(error)
     record = RunRecord(
         config=config,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -80,7 +80,7 @@ def reproduce(
         return
     options.require_torch("training")
     from votewise.datasets import load_cifar10h
-    from votewise.experiments.diagnose import run_and_diagnose, to_train_again
+    from votewise.experiments.diagnose import run_and_diagnose, to_train_again, undiagnosed
     from votewise.experiments.execute import execute, missing_runs
     from votewise.experiments.material import Material
     from votewise.experiments.run import choose_device
@@ -98,7 +98,9 @@ def reproduce(
     configs = suite_runs(suite, material, seeds=seeds, precision=precision or ("bf16" if chosen == "cuda" else "fp32"))
     plans = {config: plan_of(config) for config in configs if diagnostics}
     pairs = barrier_pairs(list(plans))
-    todo = [*missing_runs(configs, store, retry_failed=retry_failed), *to_train_again(plans, pairs, store)]
+    outliers = _outliers(data, quiet) if diagnostics else []
+    lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
+    todo = [*missing_runs(configs, store, retry_failed=retry_failed), *to_train_again(lacking, pairs, store)]
     if dry_run:
         _tell_plan(configs, todo, material, store, chosen, jobs, as_json)
         return
@@ -108,7 +110,7 @@ def reproduce(
             records = run_and_diagnose(
                 plans, pairs, material, store,
                 common_epoch=common_epoch(configs[0].recipe.epochs), keep_models=keep_models,
-                outliers=_outliers(data, listener.on_note), **how,
+                outliers=outliers, **how,
             )  # fmt: skip
         else:
             records = execute(configs, material, store, **how)
@@ -117,7 +119,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _outliers(data: Path | None, note: Callable[[str], None]) -> list[OutlierImages]:
+def _outliers(data: Path | None, quiet: bool) -> list[OutlierImages]:
     """The images of other things that are there; those that are not are told."""
     from votewise.datasets import load_cifar100, load_svhn
 
@@ -126,7 +128,7 @@ def _outliers(data: Path | None, note: Callable[[str], None]) -> list[OutlierIma
         try:
             found.append(load(data))
         except InputError as error:
-            note(f"without these images: {error}")
+            options.note(f"without these images: {error}", quiet=quiet)
     return found
 
 

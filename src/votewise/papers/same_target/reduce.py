@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray
 from votewise._errors import InputError
-from votewise.experiments.diagnose import diagnoses_of, shared_items
+from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, shared_items
 from votewise.experiments.material import Material
 from votewise.experiments.run import softmax
 from votewise.papers.same_target import by_votes
@@ -96,14 +96,24 @@ def _checksum(records: Any, material: Material | None) -> str:
 
 
 def _diagnoses(measured: Sequence[RunRecord], records: Records) -> dict[Run, RunRecord]:
-    """What was measured of each run's models; of several diagnoses, the one with the most numbers."""
+    """What was measured of each run's models; of several diagnoses, the one with the most numbers.
+
+    One of an earlier version, or of the models of a run that was done again since, is none of it.
+    """
     of_run = {run_id(record.config): run for run, record in records.items()}
     found: dict[Run, RunRecord] = {}
     for record in measured:
         run = of_run.get(run_id(record.config["run"])) if "run" in record.config else None  # type: ignore[arg-type]
-        if run is not None:
+        if run is not None and _is_of_its_models(record, records[run]):
             found[run] = max(found.get(run, record), record, key=lambda one: len(one.numbers))
     return found
+
+
+def _is_of_its_models(diagnosis: RunRecord, run: RunRecord) -> bool:
+    """Whether a diagnosis is of today's kind and, as far as it tells, of the models whose scores the run has."""
+    loss = diagnosis.numbers.get("best/full/loss")
+    same = loss is None or math.isclose(loss, run.numbers["soft_nll_best"], rel_tol=1e-3)
+    return same and diagnosis.config.get("version") == DIAGNOSIS_VERSION
 
 
 def _reduced(
@@ -153,7 +163,7 @@ def _across(
     measured: Sequence[RunRecord], records: Records, diagnoses: Mapping[Run, RunRecord], material: Material | None
 ) -> dict[str, npt.NDArray[Any]]:
     ids = {run_id(record.config) for record in records.values()}
-    pairs = [record for record in measured if {run_id(run) for run in record.config.get("barrier", ())} & ids]  # type: ignore[union-attr, arg-type]
+    pairs = [record for record in measured if _is_pair_of(record, ids)]
     found: dict[str, npt.NDArray[Any]] = {"confidence": by_votes.confidence_grid(), **barriers(pairs)}
     people = None if material is None else material.votes.probs
     for method in _FEATURED:
@@ -164,6 +174,12 @@ def _across(
                 likeness = likeness_within(sights, people)
                 found |= {f"{method}.{where}.{name}": matrix for name, matrix in likeness.items()}
     return found
+
+
+def _is_pair_of(record: RunRecord, ids: set[str]) -> bool:
+    """Whether a record is a barrier, of today's kind, between two of the runs."""
+    ends: list[Any] = record.config.get("barrier", [])  # type: ignore[assignment]
+    return bool(ends) and {run_id(run) for run in ends} <= ids and record.config.get("version") == DIAGNOSIS_VERSION
 
 
 def _sights(
