@@ -216,8 +216,6 @@ def test_the_page_of_the_docs_is_what_the_results_say(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert BEGIN in text
     assert END in text
-    if not RecordStore(results).ids():
-        pytest.skip("no results are kept yet")
     copy = tmp_path / page.name
     copy.write_text(text, encoding="utf-8")
     write_page(read_results(results), copy)
