@@ -266,7 +266,7 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], N
 
 @pytest.mark.parametrize(("fit", "steps"), [(3, [4, 2]), (2, [4, 2]), (1, [4, 2, 1])])
 def test_short_of_memory_fewer_go_at_once(little_memory: Callable[[int], None], fit: int, steps: list[int]) -> None:
-    jobs, notes = [make_job(seed, DELIVERIES["sls"]) for seed in range(5)], []
+    jobs, notes = [make_job(seed, DELIVERIES["sls"]) for seed in range(8)], []
     expected = outcomes(mlp, features(), jobs, FEATURES, at_once=4)
     little_memory(fit)
     told = list(train_jobs(mlp, features(), jobs, FEATURES, device="cpu", at_once=4, on_note=notes.append))

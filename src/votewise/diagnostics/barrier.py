@@ -52,6 +52,7 @@ def barrier(
     points: int = 21,
     recalibrate: Tensor | None = None,
     batch_size: int = 1000,
+    tf32: bool = False,
 ) -> Barrier:
     """Loss barrier max_a [L(a) - (1 - a) L(0) - a L(1)], where L(a) is the loss at (1 - a) first + a second.
 
@@ -67,8 +68,9 @@ def barrier(
         targets: (N, K) their distributions.
         points: positions on the line, both ends included.
         recalibrate: (M, ...) inputs on which each point, ends too, takes the statistics of its BatchNorm layers anew:
-            the mean over batches of their means and variances. None: they lie on the line.
+            the mean over items of their batches' means and variances. None: they lie on the line.
         batch_size: items at a time.
+        tf32: whether passes may round to TF32 on a GPU.
     """
     positions = np.linspace(0, 1, check_whole_number("points", points, least=3))
     size = check_whole_number("batch_size", batch_size, least=2)
@@ -79,7 +81,7 @@ def barrier(
     data = Data(*(values.to(device) for values in check_data(inputs, targets)))
     fresh = None if recalibrate is None else check_inputs("recalibrate", recalibrate, least=2).to(device)
     losses = []
-    with arithmetic(device), torch.no_grad():
+    with arithmetic(device, tf32=tf32), torch.no_grad():
         for position in positions:
             probe.load_state_dict(_between(first, second, float(position)))
             if fresh is not None:

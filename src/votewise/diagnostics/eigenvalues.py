@@ -127,12 +127,13 @@ def lanczos(
 
 
 def start_vector(operator: SymmetricOperator, seed: int) -> Tensor:
-    """A random direction, drawn on the host so that it is the same on every device.
+    """A random direction from random bits of the host, so that it is the same on every device.
 
-    It is normal: one of random signs can be orthogonal to an eigenvector of few parameters.
+    Its entries are uniform: one of random signs can be orthogonal to an eigenvector of few parameters.
     """
-    values = stream_generator(seed, "eigenvalue").standard_normal(operator.size)
-    return _unit(torch.from_numpy(values).to(operator.device, operator.dtype))
+    drawn = np.frombuffer(stream_generator(seed, "eigenvalue").bytes(4 * operator.size), dtype=np.int32)
+    whole = torch.from_numpy(drawn.copy()).to(operator.device)
+    return _unit(whole.to(operator.dtype) / 2**31)
 
 
 def _extend(operator: SymmetricOperator, basis: Tensor, entries: Tensor, step: int) -> None:

@@ -30,11 +30,15 @@ if TYPE_CHECKING:
     from votewise.training import Inputs
     from votewise.training.runs import State
 
-# Part of every diagnosis: raised when the same plan would no longer give the same numbers.
+# Part of every diagnosis: raised when the same plan would measure something else.
 DIAGNOSIS_VERSION = 2
 
 # Hessian products for an eigenvalue, and probes for a trace: a model that wants more is recorded as not converged.
 _MOST = 60
+
+# Of KNN and ODIN: as usual, and others to compare with.
+_NEIGHBOUR, _OTHER_NEIGHBOURS = 50, (1, 5, 10, 200)
+_ODIN_TEMPERATURE = 1000.0
 
 FULL = "full"
 SLICES = ("top-20%", "top-10%", "H>0.5")
@@ -329,17 +333,23 @@ def _curvature(model: nn.Module, inputs: Tensor, people: Any, slices: Sequence[s
 def _unknown(
     subject: Subject, model: nn.Module, held_out: Tensor, train: IntArray, outliers: Sequence[OutlierImages]
 ) -> Numbers:
-    from votewise.diagnostics import collect_outputs, odin, ood_scores, ood_table
+    from votewise.diagnostics import collect_outputs, knn, msp, odin, ood_scores, ood_table
 
     numbers: Numbers = {}
     with _quick_arithmetic():
         bank = collect_outputs(model, subject.inputs(train)).features
 
         def scores(inputs: Tensor) -> Mapping[str, Any]:
-            seen = ood_scores(collect_outputs(model, inputs), bank, k=min(50, len(train)))
-            # The paper does not say in which space ODIN's step is taken: of pixels, or of the network's inputs.
-            by_pixel = odin(model, inputs, std=subject.config.recipe.std)
-            return seen | {"odin": by_pixel, "odin_in_inputs": odin(model, inputs, std=1.0)}
+            outputs = collect_outputs(model, inputs)
+            # Papers leave parameters of the last two open, so that their neighbours are measured beside the usual ones.
+            return {
+                **ood_scores(outputs, bank, k=min(_NEIGHBOUR, len(train))),
+                "odin": odin(model, inputs, std=subject.config.recipe.std),
+                "odin_in_inputs": odin(model, inputs, std=1.0),
+                "odin_without_step": msp(outputs.logits, temperature=_ODIN_TEMPERATURE),
+                "knn_by_length": knn(outputs.features, bank, k=min(_NEIGHBOUR, len(train)), normalise=False),
+                **{f"knn_{k}": knn(outputs.features, bank, k=k) for k in _OTHER_NEIGHBOURS if k <= len(train)},
+            }
 
         familiar = scores(held_out)
         for other in outliers:
@@ -350,7 +360,7 @@ def _unknown(
 
 
 def _features(subject: Subject, model: nn.Module, held_out: IntArray) -> Arrays:
-    """Features and maps of the class most people chose, in 16 bits; and the squared length of features."""
+    """Features, and maps of the class most people chose and of the one the model does, in 16 bits; squared lengths."""
     from votewise.diagnostics import collect_outputs, gradcam_maps
     from votewise.models import find_model
 
@@ -359,12 +369,15 @@ def _features(subject: Subject, model: nn.Module, held_out: IntArray) -> Arrays:
     for name, rows in (("held_out", held_out), ("shared", shared_items(subject.material))):
         inputs = subject.inputs(rows)
         with _quick_arithmetic():
-            features = collect_outputs(model, inputs).features
+            outputs = collect_outputs(model, inputs)
+        features = outputs.features
         arrays[f"{name}_features"] = features.half().cpu().numpy()
         arrays[f"{name}_square_length"] = features.double().square().sum(dim=1).cpu().numpy()
         if layer_of is not None:
-            classes = subject.material.votes.probs[rows].argmax(axis=1)
-            arrays[f"{name}_maps"] = gradcam_maps(model, layer_of(model), inputs, classes).half().cpu().numpy()
+            by_people = subject.material.votes.probs[rows].argmax(axis=1)
+            for kind, classes in (("maps", by_people), ("maps_of_predicted", outputs.logits.argmax(dim=1))):
+                maps = gradcam_maps(model, layer_of(model), inputs, classes)
+                arrays[f"{name}_{kind}"] = maps.half().cpu().numpy()
     return arrays
 
 
@@ -379,7 +392,7 @@ def _barrier(subject: Subject, states: Sequence[State]) -> tuple[Numbers, Arrays
     arrays: Arrays = {}
     seen = subject.inputs(split.train[: len(split.held_out)])
     for name, recalibrate in (("plain", None), ("recalibrated", seen)):
-        found = barrier(states[0], states[1], model, inputs, people, recalibrate=recalibrate)
+        found = barrier(states[0], states[1], model, inputs, people, recalibrate=recalibrate, tf32=True)
         numbers |= {f"{name}/height": found.height, f"{name}/peak": found.peak}
         arrays |= {f"{name}_losses": found.losses, "positions": found.positions}
     return numbers, arrays

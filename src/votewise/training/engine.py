@@ -9,6 +9,7 @@ their steps one by one, and do what the plain loop does to the bit.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -262,7 +263,8 @@ def train_jobs(
         data = Inputs.place(inputs, config, device)
         while waiting:
             if not lanes or _capacity(lanes) > len(waiting):  # the last wave may be smaller
-                fitting = min(_capacity(lanes) or at_once, len(waiting))
+                waves = math.ceil(len(waiting) / (_capacity(lanes) or at_once))
+                fitting = math.ceil(len(waiting) / waves)  # alike in size: few runs at once are slow
                 lanes.clear()
                 gc.collect()  # a lane and its captured steps hold each other
                 lanes = _make_lanes(make, data, jobs[0], config, fitting, keep_epoch, on_note)
