@@ -11,6 +11,7 @@ from votewise.experiments.diagnose import barrier_config, diagnoses_of, diagnosi
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig, softmax, split_items
 from votewise.papers.same_target import suite_runs
+from votewise.papers.same_target.choices import KNN, ODIN
 from votewise.papers.same_target.diagnoses import barrier_pairs, plan_of
 from votewise.papers.same_target.evidence import Evidence, Run
 from votewise.records import RecordStore, RunRecord
@@ -54,18 +55,22 @@ def paper_record(config: RunConfig, material: Material) -> RunRecord:
     return RunRecord(config=config.to_dict(), status="done", curves=curves, numbers=numbers, arrays=arrays)
 
 
+MEASURED_SCORES = (*SCORES, *ODIN, *KNN)  # each reading of those the paper leaves open
+
+
 def paper_diagnosis(config: RunConfig, material: Material) -> RunRecord:
     plan, rng = plan_of(config), rng_of(config, 1)
     parts = [f"{when}/{part}" for when, slices in plan.curvature.items() for part in slices]
     numbers = {f"{part}/{what}": 10 + rng.random() for part in parts for what in ("largest", "trace")}
     if plan.unknown:
-        numbers |= {f"{other}/{score}/auroc": rng.random() for other in OUTLIERS for score in SCORES}
+        numbers |= {f"{other}/{score}/auroc": rng.random() for other in OUTLIERS for score in MEASURED_SCORES}
     arrays = {}
     for where, rows in (("held_out", split_items(config, material).held_out), ("shared", shared_items(material))):
         features = rng.normal(size=(len(rows), WIDTH))
         arrays[f"{where}_features"] = features.astype(np.float16)
         arrays[f"{where}_square_length"] = (features**2).sum(axis=1)
         arrays[f"{where}_maps"] = rng.random((len(rows), 4, 4)).astype(np.float16)
+        arrays[f"{where}_maps_of_predicted"] = rng.random((len(rows), 4, 4)).astype(np.float16)
     return RunRecord(
         config=diagnosis_config(config, plan), status="done", numbers=numbers, arrays=arrays if plan.features else {}
     )

@@ -48,7 +48,7 @@ def test_whole_and_slices_are_those_of_the_hessian_written_out(options: dict[str
     slices = high_disagreement_slices(targets) | {"one": [7]}
     found = curvature(model, inputs, targets, slices=slices, relative_error=SHARE, **options)
     assert found["full"].converged
-    assert list(found) == ["full", "top-20%", "top-10%", "H>0.5", "one"]
+    assert list(found) == ["full", "top-20%", "top-10%", "top-5%", "H>0.5", "one"]
     assert model.training
     model.double().eval()
     for name, rows in ({"full": np.arange(20)} | slices).items():
@@ -164,10 +164,11 @@ def test_slices_by_entropy_take_ties_in_order() -> None:
     assert {name: rows.tolist() for name, rows in high_disagreement_slices(p).items()} == {
         "top-20%": [1, 3],
         "top-10%": [1],
+        "top-5%": [1],
         "H>0.5": [1, 2, 3, 4],
     }
     unanimous = high_disagreement_slices(np.eye(2)[[0, 1, 1]])
-    assert {name: rows.tolist() for name, rows in unanimous.items()} == {"top-20%": [0], "top-10%": [0]}
+    assert {name: rows.tolist() for name, rows in unanimous.items()} == {"top-20%": [0], "top-10%": [0], "top-5%": [0]}
     with pytest.raises(InputError, match="each row of reference must be non-negative and sum to 1"):
         high_disagreement_slices([[2, 1]])
 
@@ -180,7 +181,7 @@ def test_slices_hold_the_items_of_highest_entropy(n: int, k: int, seed: int) -> 
     for name, rows in high_disagreement_slices(counts / 4).items():
         assert list(rows) == sorted(set(rows))
         if name.startswith("top"):
-            assert len(rows) == max(1, round(n * (0.2 if "20" in name else 0.1)))
+            assert len(rows) == max(1, round(n * int(name[4:-1]) / 100))
             least = entropy[rows].min()
             assert not np.any(np.delete(entropy, rows) > least + 1e-9)
         else:

@@ -43,6 +43,7 @@ def test_the_parts_of_the_paper(evidence: Evidence) -> None:
         *(f"figure-{number}" for number in range(1, 13)),
         "scalars",
         "orderings",
+        "choices",
     ) == PARTS
     assert [part.name for part in find_parts("all", evidence)] == list(PARTS)
     with pytest.raises(InputError, match=r"but 'table-10' came\. The nearest is 'table-1'"):
@@ -159,7 +160,7 @@ def test_an_unknown_part(tmp_path: Path, capsys: Screen) -> None:
     assert main(command(tmp_path, tmp_path, "--only", "tabel-4")) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("votewise: the part of the paper must be one of table-1, table-2,")
-    assert shown.endswith("scalars, orderings, all, but 'tabel-4' came. The nearest is 'table-4'.\n")
+    assert shown.endswith("scalars, orderings, choices, all, but 'tabel-4' came. The nearest is 'table-4'.\n")
 
 
 def test_the_page(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +197,7 @@ def test_a_page_without_markers(text: str | None, evidence: Evidence, tmp_path: 
 def test_grids_and_lines_say_the_same(evidence: Evidence) -> None:
     (table,) = find_parts("table-4", evidence)
     grid, (lines, *_) = cell_grid(table.cells), sheets_of(table)  # type: ignore[union-attr]
-    assert len(grid.header) == 9
+    assert len(grid.header) == 5
     for row, column, ours, published, apart, _ in lines.rows:
         place = grid.header.index(column)
         cell = next(line for line in grid.rows if line[0] == row)[place]

@@ -79,7 +79,7 @@ def test_barriers_and_likeness(evidence: Evidence) -> None:
     shared = figure_9(evidence).panels[0].curves[0]
     matrix = evidence.across["sls.shared.maps"]
     assert shared.y[0] == pytest.approx((matrix.sum() - 3) / 6)
-    assert {cell.row for cell in figure_11(evidence).cells} == {"barrier between SLS and soft labels"}
+    assert {cell.row for cell in figure_11(evidence).cells} == {"barrier"}
 
 
 def test_reliability_is_drawn_where_all_seeds_have_items(evidence: Evidence) -> None:

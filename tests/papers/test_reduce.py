@@ -263,7 +263,7 @@ def test_without_the_votes(store: RecordStore, evidence: Evidence) -> None:
     bare = reduce_runs(store, None)
     assert bare.runs == evidence.runs
     lost = evidence.numbers.keys() - bare.numbers.keys()
-    assert {name.split("/")[0] for name in lost} == {"brier", "js", "l1", "js-high", "gradient", "scaled"}
+    assert {name.split("/")[0] for name in lost} == {"brier", "ece", "js", "l1", "js-high", "gradient", "scaled"}
     np.testing.assert_array_equal(bare.across["sls.shared.cka"], evidence.across["sls.shared.cka"])
     assert "sls.shared.maps_high" not in bare.across
 

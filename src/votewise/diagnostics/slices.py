@@ -8,13 +8,13 @@ import numpy.typing as npt
 from votewise._checks import IntArray, check_simplex
 from votewise._numerics import entropy_rows, rankable
 
-# The published slice is not defined; these are the three definitions its numbers allow.
-_SHARES = {"top-20%": 0.2, "top-10%": 0.1}
+# The published slice is not defined; these are the definitions its numbers allow.
+_SHARES = {"top-20%": 0.2, "top-10%": 0.1, "top-5%": 0.05}
 _NATS = 0.5
 
 
 def high_disagreement_slices(reference: npt.ArrayLike) -> dict[str, IntArray]:
-    """Rows of the items with the highest entropy of votes, ascending: "top-20%", "top-10%" and "H>0.5" (nats).
+    """Rows of the items with the highest entropy of votes, ascending: "top-20%", "top-10%", "top-5%", "H>0.5" (nats).
 
     Items of equal entropy are taken in order; a share is at least one item. "H>0.5" is left out where no item is
     above.
@@ -24,7 +24,7 @@ def high_disagreement_slices(reference: npt.ArrayLike) -> dict[str, IntArray]:
 
     Example:
         >>> high_disagreement_slices([[1, 0], [0.5, 0.5], [0.9, 0.1]])
-        {'top-20%': array([1]), 'top-10%': array([1]), 'H>0.5': array([1])}
+        {'top-20%': array([1]), 'top-10%': array([1]), 'top-5%': array([1]), 'H>0.5': array([1])}
     """
     entropy = rankable(entropy_rows(check_simplex("reference", reference)))
     falling = np.argsort(-entropy, kind="stable")

@@ -41,7 +41,7 @@ _NEIGHBOUR, _OTHER_NEIGHBOURS = 50, (1, 5, 10, 200)
 _ODIN_TEMPERATURE = 1000.0
 
 FULL = "full"
-SLICES = ("top-20%", "top-10%", "H>0.5")
+SLICES = ("top-20%", "top-10%", "top-5%", "H>0.5")
 
 Arrays = dict[str, Any]
 Numbers = dict[str, float]

@@ -26,15 +26,17 @@ class Sight:
         rows: (N,) which images.
         features: (N, D) what its last layer is given.
         maps: (N, h, w) where it looks for the class most people chose.
+        maps_of_predicted: (N, h, w) where it looks for the class it chooses itself.
     """
 
     rows: IntArray
     features: Array
     maps: Array
+    maps_of_predicted: Array
 
     def at(self, places: IntArray) -> Sight:
         """The same of some of the images."""
-        return Sight(self.rows[places], self.features[places], self.maps[places])
+        return Sight(self.rows[places], self.features[places], self.maps[places], self.maps_of_predicted[places])
 
 
 Likeness = Callable[[Sight, Sight], float]
@@ -58,8 +60,9 @@ def barriers(records: Sequence[RunRecord]) -> dict[str, Array]:
 def likeness_within(sights: Mapping[int, Sight], people: FloatArray | None) -> dict[str, FloatArray]:
     """How alike the runs of a method are on the images that both of a pair have seen, (S, S) for seeds in order.
 
-    "cka" compares features, "maps" Grad-CAM maps at the size of the images, "maps_raw" as the layer gives them;
-    "maps_high" and "maps_raw_high" are those of the fifth of the images that people disagree on most.
+    "cka" compares features, "maps" Grad-CAM maps at the size of the images, "maps_raw" as the layer gives them,
+    "maps_of_predicted" those of the class that each model predicts; with "_high" behind, they are those of the fifth of
+    the images that people disagree on most.
 
     Args:
         sights: of each seed's best model.
@@ -67,12 +70,13 @@ def likeness_within(sights: Mapping[int, Sight], people: FloatArray | None) -> d
     """
     measures: dict[str, Likeness] = {
         "cka": _feature_likeness,
-        "maps": _map_likeness,
+        "maps": lambda first, second: _map_likeness(first.maps, second.maps),
         "maps_raw": lambda first, second: _raw_map_likeness(first.maps, second.maps),
+        "maps_of_predicted": lambda first, second: _map_likeness(first.maps_of_predicted, second.maps_of_predicted),
     }
     found = {name: _matrix(sights, measure) for name, measure in measures.items()}
     if people is not None:
-        for name in ("maps", "maps_raw"):
+        for name in ("maps", "maps_raw", "maps_of_predicted"):
             found[f"{name}_high"] = _matrix(sights, _on_disputed(measures[name], people))
     return found
 
@@ -109,8 +113,8 @@ def _feature_likeness(first: Sight, second: Sight) -> float:
     return linear_cka(first.features, second.features)
 
 
-def _map_likeness(first: Sight, second: Sight) -> float:
-    return _raw_map_likeness(*(_as_large_as_images(sight.maps) for sight in (first, second)))
+def _map_likeness(first: Array, second: Array) -> float:
+    return _raw_map_likeness(_as_large_as_images(first), _as_large_as_images(second))
 
 
 def _raw_map_likeness(first: Array, second: Array) -> float:

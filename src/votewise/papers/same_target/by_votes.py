@@ -22,6 +22,7 @@ _CONFIDENCES = 64
 _ENTROPIES = 20
 
 _DRAWS = 100
+_ECE_BINS = (10, 15, 20)  # of which the paper says nothing
 _INVERSE_TEMPERATURES = (0.05, 20.0)
 
 Numbers = dict[str, float]
@@ -29,7 +30,7 @@ Series = dict[str, FloatArray]
 
 
 def reliability(record: RunRecord, material: Material) -> tuple[Numbers, Series]:
-    """Accuracy by confidence, and the parts of the Brier score: of correctness, and of people's shares."""
+    """Accuracy by confidence, parts of the Brier score (of correctness, of people's shares), and ECE by bins."""
     rows, probs = record.arrays["held_out"], softmax(record.arrays["best_logits"])
     labels, people = material.hard_labels[rows], material.votes.probs[rows]
     curve = metrics.reliability_curve(labels, probs, points=_CONFIDENCES)
@@ -38,6 +39,7 @@ def reliability(record: RunRecord, material: Material) -> tuple[Numbers, Series]
         "shares": metrics.brier_parts(people, probs),
     }
     numbers = {f"brier/{name}/{part}": value for name, found in parts.items() for part, value in vars(found).items()}
+    numbers |= {f"ece/{bins}": metrics.ece(labels, probs, bins=bins) for bins in _ECE_BINS}
     return numbers, {"reliability_accuracy": curve.accuracy, "reliability_density": curve.density}
 
 

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from votewise.papers.same_target.published import Published
 from votewise.report.content import Spread
 
 # With unknown seeds, two honest runs of one experiment differ by less than this many standard errors in 19 of 20 cases.
 _NEAR = 2.0
+_CHANCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,23 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        """Whether it "agrees" within two standard errors, else "apart"; or why neither can be said."""
+        """Whether it "agrees" within two standard errors, else "apart"; or why neither can be said.
+
+        Where the SD is ours, of few seeds, as many standard errors are allowed as Student's t says.
+        """
         if self.ours is None:
             return "not run"
         if self.published is None:
             return "no published number"
         if self.distance is None:
             return "no spread"
-        return "agrees" if abs(self.distance) <= _NEAR else "apart"
+        return "agrees" if abs(self.distance) <= self._allowed else "apart"
+
+    @property
+    def _allowed(self) -> float:
+        if self.ours is None or (self.published is not None and self.published.sd is not None):
+            return _NEAR
+        return float(stdtrit(self.ours.n - 1, (1 + _CHANCE) / 2))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Claim, PairedTest, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import METHODS
@@ -19,9 +20,11 @@ from votewise.papers.same_target.published import (
 )
 from votewise.papers.same_target.scalars import HOLDS, earlier, likeness
 from votewise.papers.same_target.tables import paired_test, table_1, table_2, table_8
+from votewise.report import counted
 from votewise.report.numbers import format_p
 
 _SIGNIFICANT = 0.05
+_ENOUGH = 3  # seeds, below which a mean decides nothing
 _HARD = ("sls", "multipass", "deterministic-control")
 
 
@@ -51,7 +54,9 @@ def chain(evidence: Evidence, name: str, steps: Sequence[Sequence[Group]], claim
     if any(math.isnan(mean) for step in means for mean in step):
         return Claim(claim, "", None)
     rising = all(max(low) < min(high) for low, high in pairwise(means))
-    return Claim(claim, " < ".join(_set(step) for step in means), rising)
+    seeds = _fewest(evidence, name, [group for step in steps for group in step])
+    found = f"{' < '.join(_set(step) for step in means)}, from {counted(seeds, 'seed')} on"
+    return Claim(claim, found, rising if seeds >= _ENOUGH else None)
 
 
 def _sweep(evidence: Evidence) -> Iterator[Claim]:
@@ -82,9 +87,13 @@ def _gap_by_votes(evidence: Evidence) -> Claim:
         paired_test(evidence, Group("sls", votes), Group("soft", votes), "soft_nll", "soft_nll_best", "less")
         for votes in (50, None)
     )
-    found = f"{-few.difference:+.4f} with 50 votes, {-full.difference:+.4f} with all"
     claim = "the gap of soft labels over SLS is wider with 50 votes than with all (about 51)"
-    return Claim(claim, *_judged(few.difference + full.difference, found, few.difference < full.difference))
+    if not (few.n and full.n):
+        return Claim(claim, "", None)
+    gaps = (
+        f"{-few.difference:+.4f} with 50 votes ({counted(few.n, 'seed')}), {-full.difference:+.4f} with all ({full.n})"
+    )
+    return Claim(claim, gaps, few.difference < full.difference if min(few.n, full.n) >= _ENOUGH else None)
 
 
 def _once_scaled(evidence: Evidence) -> Claim:
@@ -124,8 +133,12 @@ def _level(test: PairedTest) -> Claim:
     if test.p_value is None:
         return Claim(claim, "", None)
     found = f"difference {test.difference:+.4f}, two-sided p {format_p(test.p_value)}, {test.n} seeds"
-    can_tell = 2.0 ** (1 - test.n) <= _SIGNIFICANT  # the smallest p that so many pairs can give
-    return Claim(claim, found, test.p_value > _SIGNIFICANT if can_tell else None)
+    return Claim(claim, found, test.p_value > _SIGNIFICANT if _can_tell(test) else None)
+
+
+def _can_tell(test: PairedTest) -> bool:
+    """Whether so many pairs could be significant, two-sided, at all."""
+    return 2.0 ** (1 - test.n) <= _SIGNIFICANT
 
 
 def _near_uniform(evidence: Evidence) -> Claim:
@@ -141,7 +154,9 @@ def _curvature(evidence: Evidence) -> Iterator[Claim]:
         shares = {METHODS[method]: means[method] / means["soft"] for method in methods}
         found = ", ".join(f"{name} {share:.2f}" for name, share in shares.items()) + " of soft labels"
         claim = f"λmax of {', '.join(METHODS[method] for method in methods)} is below half of soft labels' {words}"
-        yield Claim(claim, *_judged(sum(means.values()), found, max(shares.values()) < 0.5))
+        seeds = _fewest(evidence, f"{when}/full/largest", [Group(method) for method in ("soft", *methods)])
+        below = max(shares.values()) < 0.5 if seeds >= _ENOUGH else None
+        yield Claim(claim, f"{found}, from {counted(seeds, 'seed')} on" if seeds else "", below)
 
 
 def _resampling(evidence: Evidence) -> Iterator[Claim]:
@@ -167,9 +182,8 @@ def _correlations(evidence: Evidence) -> Iterator[Claim]:
     ]
     means = [cell.mean for cell in cells if cell is not None]
     yield _within("Spearman of redraw distance and improvement", means, IMPROVEMENT_SPEARMAN_RANGE, len(cells))
-    for name, words in (("spearman", "in closed form"), ("spearman_sampled", "from 100 drawn labels")):
-        found = list(evidence.values(Group("sls"), f"gradient/{name}").values())
-        yield _within(f"Spearman of entropy and gradient variance, {words},", found, GRADIENT_SPEARMAN_RANGE, 1)
+    found = list(evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}").values())
+    yield _within("Spearman of entropy and gradient variance", found, GRADIENT_SPEARMAN_RANGE, 1)
 
 
 def _within(what: str, values: Sequence[float], bounds: tuple[float, float], least: int) -> Claim:
@@ -184,17 +198,17 @@ def _within(what: str, values: Sequence[float], bounds: tuple[float, float], lea
 
 
 def _between_runs(evidence: Evidence) -> Iterator[Claim]:
-    for name, words in (("near_best/quotient", "comes near its best"), ("best_epoch", "is at its best")):
+    for name, words in ((f"near_best/{readings.NEARNESS}", "comes near its best"), ("best_epoch", "is at its best")):
         gaps = list(earlier(evidence, name).values())
         order = "earlier" if np.mean(gaps or 0) > 0 else "later"
         found = f"{abs(np.mean(gaps)):.1f} epochs {order}, {len(gaps)} seeds" if gaps else ""
         yield Claim(f"SLS {words} earlier than soft labels", found, bool(np.mean(gaps) > 0) if gaps else None)
-    for what, words in (
-        ("maps", "Grad-CAM maps"),
-        ("maps_high", "Grad-CAM maps of disputed images"),
-        ("cka", "features"),
+    for where, what, words in (
+        (readings.MAP_IMAGES, readings.MAPS, "Grad-CAM maps"),
+        (readings.MAP_IMAGES, f"{readings.MAPS}_high", "Grad-CAM maps of disputed images"),
+        (readings.FEATURE_IMAGES, "cka", "features"),
     ):
-        sls, soft = (likeness(evidence, method, "shared", what) for method in ("sls", "soft"))
+        sls, soft = (likeness(evidence, method, where, what) for method in ("sls", "soft"))
         claim = f"{words} of SLS are more alike between seeds than those of soft labels"
         if sls is None or soft is None:
             yield Claim(claim, "", None)
@@ -212,8 +226,13 @@ def _unknown(evidence: Evidence) -> Iterator[Claim]:
     yield Claim(
         "energy and ODIN do so significantly, two-sided",
         f"significant: {', '.join(sorted(sure)) or 'none'}" if done else "",
-        {"energy", "ODIN"} <= sure if len(done) == len(SCORES) else None,
+        {"energy", "ODIN"} <= sure if len(done) == len(SCORES) and all(_can_tell(test) for test in done) else None,
     )
+
+
+def _fewest(evidence: Evidence, name: str, groups: Sequence[Group]) -> int:
+    """Seeds of the group that has the fewest."""
+    return min(len(evidence.values(group, name)) for group in groups)
 
 
 def _mean(evidence: Evidence, group: Group, name: str) -> float:

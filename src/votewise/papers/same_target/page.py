@@ -7,11 +7,20 @@ from pathlib import Path
 
 from votewise._errors import InputError
 from votewise._files import whole_file
+from votewise.papers.same_target.choices import Choices
 from votewise.papers.same_target.evidence import Evidence
 from votewise.papers.same_target.figures import Figure
 from votewise.papers.same_target.names import METHODS
 from votewise.papers.same_target.parts import Claims, Coverage, Part, coverage, find_parts
-from votewise.papers.same_target.sheets import cell_grid, cell_lines, claim_lines, markdown, paired_lines
+from votewise.papers.same_target.sheets import (
+    cell_grid,
+    cell_lines,
+    choice_lines,
+    claim_lines,
+    markdown,
+    paired_lines,
+    reading_lines,
+)
 from votewise.report import counted, draw_panels
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
@@ -58,7 +67,8 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
     yield tell_coverage(found)
     yield (
         "In each cell: ours, mean ± SD over seeds (n); the published number; how far ours is above it in standard "
-        "errors of the difference, SD √(1/n + 1/n'), **bold** beyond 2. Exact paired Wilcoxon tests follow the tables."
+        "errors of the difference, SD √(1/n + 1/n'), **bold** beyond 2 (beyond Student's t where the paper prints no "
+        "SD). Exact paired Wilcoxon tests follow the tables."
     )
     for part in parts:
         yield f"### {part.name.capitalize().replace('-', ' ')}: {part.title}"
@@ -68,6 +78,13 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
 def _part_text(part: Part, folder: str) -> Iterator[str]:
     if isinstance(part, Claims):
         yield markdown(claim_lines(part.claims))
+    elif isinstance(part, Choices):
+        yield (
+            "How far the numbers that a reading gives are from the published: root mean square, in standard errors. "
+            "Each number follows."
+        )
+        yield markdown(choice_lines(part.choices))
+        yield markdown(reading_lines(part.choices))
     elif isinstance(part, Figure):
         yield f"The paper: {part.said}"
         yield f"![{part.title}]({folder}/{part.name}.svg)" if part.panels else "*Not run.*"

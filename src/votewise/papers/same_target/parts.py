@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 from votewise._checks import check_choice
 from votewise.papers.same_target.cells import Cell, Claim, Table
+from votewise.papers.same_target.choices import Choice, Choices, choices
 from votewise.papers.same_target.evidence import Evidence, Group, Run
 from votewise.papers.same_target.figures import FIGURES, Figure
 from votewise.papers.same_target.names import row_name
@@ -27,9 +29,9 @@ class Claims:
     claims: tuple[Claim, ...]
 
 
-Part = Table | Figure | Claims
+Part = Table | Figure | Claims | Choices
 
-PARTS = (*TABLES, *FIGURES, "scalars", "orderings")
+PARTS = (*TABLES, *FIGURES, "scalars", "orderings", "choices")
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,31 @@ def as_json(part: Part) -> dict[str, Any]:
     if isinstance(part, Claims):
         claims = [{**asdict(claim), "verdict": claim.verdict} for claim in part.claims]
         return {"name": part.name, "title": part.title, "claims": claims}
+    if isinstance(part, Choices):
+        return {"name": part.name, "title": part.title, "choices": [_choice_as_json(one) for one in part.choices]}
     common = {"name": part.name, "title": part.title, "cells": _cells_as_json(part.cells)}
     if isinstance(part, Table):
         return {**common, "tests": [asdict(test) for test in part.tests], "notes": list(part.notes)}
     return {**common, "said": part.said, "panels": [_arrays_as_lists(asdict(panel)) for panel in part.panels]}
 
 
+def _choice_as_json(choice: Choice) -> dict[str, Any]:
+    found = [
+        {"reading": reading, "misfit": _or_none(choice.misfit(reading)), "cells": _cells_as_json(cells)}
+        for reading, cells in choice.readings.items()
+    ]
+    return {"question": choice.question, "used": choice.used, "readings": found}
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
 def _part(name: str, evidence: Evidence) -> Part:
     if name == "orderings":
         return Claims(name, "what the paper says in words", orderings(evidence))
+    if name == "choices":
+        return choices(evidence)
     if name == "scalars":
         return scalars(evidence)
     return TABLES[name](evidence) if name in TABLES else FIGURES[name](evidence)

@@ -193,7 +193,9 @@ def _sights(
             rows = records[run].arrays["held_out"]
             if where == "shared":
                 rows = np.arange(len(arrays["shared_maps"])) if material is None else shared_items(material)
-            sights[run.seed] = Sight(rows, arrays[f"{where}_features"], arrays[f"{where}_maps"])
+            sights[run.seed] = Sight(
+                rows, *(arrays[f"{where}_{part}"] for part in ("features", "maps", "maps_of_predicted"))
+            )
     return sights
 
 

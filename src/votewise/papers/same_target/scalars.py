@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Cell, Table, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import METHODS
@@ -16,22 +17,9 @@ HOLDS = (1, 5, 10, 50)
 
 _BOTH = ("sls", "soft")
 
-# How "95 % of its best" can be read, the most likely first.
-_NEARNESS = {
-    "quotient": "loss at most best / 0.95",
-    "excess": "loss at most 1.05 best",
-    "descent": "95 % of the way down",
-}
-_GRADIENTS = {
-    "spearman": "closed form",
-    "spearman_sampled": "100 drawn labels",
-    "spearman_disputed": "images with H > 0",
-}
-_IMAGES = {"shared": "images all runs share", "held_out": "images both held out"}
-
 
 def scalars(evidence: Evidence) -> Table:
-    """All of them, ours beside theirs; where the paper leaves a definition open, each reading of it."""
+    """All of them, ours beside theirs; where the paper leaves a definition open, as `readings` has it."""
     cells = (
         *_smooth_ece(evidence),
         *_resampling(evidence),
@@ -78,38 +66,32 @@ def _resampling(evidence: Evidence) -> Iterator[Cell]:
 
 
 def _gradients(evidence: Evidence) -> Iterator[Cell]:
-    for name, words in _GRADIENTS.items():
-        ours = spread(evidence.values(Group("sls"), f"gradient/{name}").values())
-        yield Cell("Spearman of entropy and gradient variance", words, ours, QUOTED["gradient_spearman", "sls"])
+    ours = spread(evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}").values())
+    yield Cell("Spearman of entropy and gradient variance", METHODS["sls"], ours, QUOTED["gradient_spearman", "sls"])
 
 
 def _earlier(evidence: Evidence) -> Iterator[Cell]:
-    for name, words in _NEARNESS.items():
-        ours = spread(earlier(evidence, f"near_best/{name}").values())
-        yield Cell("epochs SLS is earlier near its best", words, ours, QUOTED["near_best_earlier", "sls"])
-    ours = spread(earlier(evidence, "best_epoch").values())
-    yield Cell("epochs SLS is earlier at its best", "best epoch", ours, QUOTED["best_earlier", "sls"])
+    for name, words, printed in (
+        (f"near_best/{readings.NEARNESS}", "near its best", "near_best_earlier"),
+        ("best_epoch", "at its best", "best_earlier"),
+    ):
+        ours = spread(earlier(evidence, name).values())
+        yield Cell("epochs SLS is earlier than soft labels", words, ours, QUOTED[printed, "sls"])
 
 
 def _maps(evidence: Evidence) -> Iterator[Cell]:
     for high, words in (("", "all images"), ("_high", "the fifth of highest entropy")):
-        for size, pixels in (("maps", "32 x 32"), ("maps_raw", "4 x 4")):
-            for where, images in _IMAGES.items():
-                for method in _BOTH:
-                    ours = likeness(evidence, method, where, f"{size}{high}")
-                    column = f"{METHODS[method]}, {images}, {pixels}"
-                    yield Cell(f"Grad-CAM between seeds, {words}", column, ours, QUOTED[f"maps{high}", method])
+        for method in _BOTH:
+            ours = likeness(evidence, method, readings.MAP_IMAGES, f"{readings.MAPS}{high}")
+            yield Cell(f"Grad-CAM between seeds, {words}", METHODS[method], ours, QUOTED[f"maps{high}", method])
 
 
 def _barrier(evidence: Evidence) -> Iterator[Cell]:
-    for name, words in (("plain", "as it is"), ("recalibrated", "norms recalibrated")):
-        heights = evidence.across.get(f"barrier.{name}.heights", np.zeros(0))
-        printed = QUOTED["barrier", "sls"] if name == "plain" else None
-        yield Cell("barrier between SLS and soft labels", words, spread(heights), printed)
+    heights = evidence.across.get("barrier.plain.heights", np.zeros(0))
+    yield Cell("barrier", "SLS to soft labels", spread(heights), QUOTED["barrier", "sls"])
 
 
 def _features(evidence: Evidence) -> Iterator[Cell]:
-    for where, images in _IMAGES.items():
-        for method in _BOTH:
-            ours = likeness(evidence, method, where, "cka")
-            yield Cell("CKA between seeds", f"{METHODS[method]}, {images}", ours, QUOTED["cka", method])
+    for method in _BOTH:
+        ours = likeness(evidence, method, readings.FEATURE_IMAGES, "cka")
+        yield Cell("CKA between seeds", METHODS[method], ours, QUOTED["cka", method])

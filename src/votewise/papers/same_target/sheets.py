@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from votewise.papers.same_target.cells import Cell, Claim, PairedTest, Table
+from votewise.papers.same_target.choices import Choice, Choices
 from votewise.papers.same_target.figures import Figure
 from votewise.papers.same_target.parts import Part
 from votewise.report.numbers import format_p
@@ -18,7 +19,7 @@ _NOTHING = "–"
 
 LEGEND = (
     "ours, published: mean ± SD over seeds (n). apart: ours less the published in standard errors of that difference; "
-    "within 2 it agrees."
+    "within 2 it agrees (within Student's t where the paper prints no SD)."
 )
 
 
@@ -36,6 +37,8 @@ def sheets_of(part: Part) -> list[Sheet]:
         return [cell_lines(part.cells), *([paired_lines(part.tests)] if part.tests else [])]
     if isinstance(part, Figure):
         return [cell_lines(part.cells)] if part.cells else []
+    if isinstance(part, Choices):
+        return [choice_lines(part.choices), reading_lines(part.choices)]
     return [claim_lines(part.claims)]
 
 
@@ -65,6 +68,31 @@ def paired_lines(tests: Sequence[PairedTest]) -> Sheet:
     )  # fmt: skip
     header = ("test", "of", "alternative", "n", "difference", "better on", "p", "Holm", "published p")
     return Sheet(header, tuple(rows))
+
+
+def choice_lines(choices: Sequence[Choice]) -> Sheet:
+    """A line a reading: how far its numbers are from the published, and which is used."""
+    rows = (
+        (
+            choice.question, reading, str(sum(cell.distance is not None for cell in choice.readings[reading])),
+            _NOTHING if math.isnan(choice.misfit(reading)) else f"{choice.misfit(reading):.1f}",
+            "used" if reading == choice.used else "",
+        )
+        for choice in choices
+        for reading in choice.readings
+    )  # fmt: skip
+    return Sheet(("left open", "reading", "numbers", "misfit", ""), tuple(rows))
+
+
+def reading_lines(choices: Sequence[Choice]) -> Sheet:
+    """A line a number of each reading."""
+    rows = (
+        (choice.question, reading, cell.column, _ours(cell), _published(cell), _apart(cell))
+        for choice in choices
+        for reading, cells in choice.readings.items()
+        for cell in cells
+    )
+    return Sheet(("left open", "reading", "number", "ours", "published", "apart"), tuple(rows))
 
 
 def claim_lines(claims: Sequence[Claim]) -> Sheet:

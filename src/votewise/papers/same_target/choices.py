@@ -1,0 +1,188 @@
+"""What the paper leaves open, each reading of it beside the published numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from votewise.papers.same_target import published, readings
+from votewise.papers.same_target.cells import Cell, spread
+from votewise.papers.same_target.evidence import Evidence, Group
+from votewise.papers.same_target.names import METHODS
+from votewise.papers.same_target.published import QUOTED, Published
+from votewise.papers.same_target.scalars import earlier, likeness
+
+_BOTH = ("soft", "sls")
+_SCORED = ("soft", "sls", "majority", "label-smoothing")
+
+_LABELS = {"true": "accuracy_best", "of most votes": "accuracy_majority_best"}
+
+ODIN = {"odin": "step in pixels", "odin_in_inputs": "step in the network's inputs", "odin_without_step": "no step"}
+KNN = {
+    "knn_1": "k 1, unit features",
+    "knn_5": "k 5, unit features",
+    "knn_10": "k 10, unit features",
+    "knn": "k 50, unit features",
+    "knn_200": "k 200, unit features",
+    "knn_by_length": "k 50, features as they are",
+}
+SLICES = ("top-20%", "top-10%", "top-5%", "H>0.5")
+GRADIENTS = {
+    "spearman": "closed form",
+    "spearman_sampled": "100 drawn labels",
+    "spearman_disputed": "closed form, images with H > 0",
+}
+NEARNESS = {
+    "quotient": "loss at most best / 0.95",
+    "excess": "loss at most 1.05 best",
+    "descent": "95 % of the way down",
+}
+IMAGES = {"shared": "images all runs share", "held_out": "images both held out"}
+MAPS = {
+    "maps": "class of most votes, 32 x 32",
+    "maps_raw": "class of most votes, 4 x 4",
+    "maps_of_predicted": "predicted class, 32 x 32",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A question the paper leaves open.
+
+    Attributes:
+        question: what is not said.
+        readings: the numbers that each answer gives.
+        used: the answer that tables and figures take.
+    """
+
+    question: str
+    readings: Mapping[str, tuple[Cell, ...]]
+    used: str
+
+    def misfit(self, reading: str) -> float:
+        """Root mean square of how far a reading's numbers are from the published, in standard errors; NaN of none."""
+        distances = [cell.distance for cell in self.readings[reading] if cell.distance is not None]
+        return math.sqrt(np.mean(np.square(distances))) if distances else math.nan
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All that the paper leaves open."""
+
+    name: str
+    title: str
+    choices: tuple[Choice, ...]
+
+
+def choices(evidence: Evidence) -> Choices:
+    """Every open choice that the runs can tell something about."""
+    found = (
+        _of_scores(evidence, "which epoch is scored", {"best": "soft_nll_best", "last": "soft_nll_last"}, "soft_nll"),
+        _of_scores(evidence, "label that accuracy is by", _LABELS, "accuracy", used="true"),
+        _of_scores(evidence, "bins of ECE", {str(n): f"ece/{n}" for n in (10, 15, 20)}, "ece", used="15"),
+        _slices(evidence),
+        _scores_of_unknown(evidence, "odin", ODIN),
+        _scores_of_unknown(evidence, "knn", KNN),
+        _likeness(evidence, "images on which features are compared", {name: ("cka", name) for name in IMAGES}, IMAGES),
+        _maps(evidence),
+        _barrier(evidence),
+        _gradients(evidence),
+        _nearness(evidence),
+    )  # fmt: skip
+    return Choices("choices", "what the paper leaves open", found)
+
+
+def _of_scores(
+    evidence: Evidence, question: str, names: Mapping[str, str], column: str, *, used: str = "best"
+) -> Choice:
+    """Readings of a column of Table 2."""
+
+    def cells(name: str) -> Iterator[Cell]:
+        for method in _SCORED:
+            yield _cell(evidence, method, name, METHODS[method], published.TABLE_2[method, 10, column])
+
+    return Choice(question, {reading: tuple(cells(name)) for reading, name in names.items()}, used)
+
+
+def _slices(evidence: Evidence) -> Choice:
+    def cells(part: str) -> Iterator[Cell]:
+        for method in _BOTH:
+            for what, words in (("largest", "λmax"), ("trace", "trace")):
+                printed = published.TABLE_4[method, 10, f"high/{what}"]
+                yield _cell(evidence, method, f"best/{part}/{what}", f"{words}, {METHODS[method]}", printed)
+
+    return Choice("slice of high disagreement", {part: tuple(cells(part)) for part in SLICES}, readings.SLICE)
+
+
+def _scores_of_unknown(evidence: Evidence, score: str, names: Mapping[str, str]) -> Choice:
+    def cells(name: str) -> Iterator[Cell]:
+        yield _cell(evidence, "soft", f"svhn/{name}/auroc", "SVHN, soft labels", published.TABLE_7["soft", 10, score])
+        few = spread(evidence.values(Group("sls", first=5), f"svhn/{name}/auroc").values())
+        yield Cell("", "SVHN, SLS", few, published.TABLE_7["sls", 5, score])
+        for method in _BOTH:
+            printed = published.TABLE_8[method, 10, score]
+            yield _cell(evidence, method, f"cifar100/{name}/auroc", f"CIFAR-100, {METHODS[method]}", printed)
+
+    found = {words: tuple(cells(name)) for name, words in names.items()}
+    return Choice(f"settings of {score.upper()}", found, names[readings.score_reading(score)])
+
+
+def _likeness(
+    evidence: Evidence, question: str, whats: Mapping[str, tuple[str, str]], words: Mapping[str, str]
+) -> Choice:
+    def cells(what: str, where: str) -> Iterator[Cell]:
+        for method in _BOTH:
+            yield Cell("", METHODS[method], likeness(evidence, method, where, what), QUOTED["cka", method])
+
+    found = {words[name]: tuple(cells(*place)) for name, place in whats.items()}
+    return Choice(question, found, words[readings.FEATURE_IMAGES])
+
+
+def _maps(evidence: Evidence) -> Choice:
+    def cells(what: str, where: str) -> Iterator[Cell]:
+        for high, words in (("", ""), ("_high", ", fifth of highest entropy")):
+            for method in _BOTH:
+                ours = likeness(evidence, method, where, f"{what}{high}")
+                yield Cell("", f"{METHODS[method]}{words}", ours, QUOTED[f"maps{high}", method])
+
+    found = {
+        f"{words}, {images}": tuple(cells(what, where))
+        for what, words in MAPS.items()
+        for where, images in IMAGES.items()
+    }
+    return Choice("maps of Grad-CAM", found, f"{MAPS[readings.MAPS]}, {IMAGES[readings.MAP_IMAGES]}")
+
+
+def _barrier(evidence: Evidence) -> Choice:
+    names = {"plain": "weights and statistics on the line", "recalibrated": "norms recalibrated"}
+
+    def cell(name: str) -> Cell:
+        heights = evidence.across.get(f"barrier.{name}.heights", np.zeros(0))
+        return Cell("", "barrier", spread(heights), QUOTED["barrier", "sls"])
+
+    return Choice("norms between two models", {names[name]: (cell(name),) for name in names}, names["plain"])
+
+
+def _gradients(evidence: Evidence) -> Choice:
+    printed = QUOTED["gradient_spearman", "sls"]
+    found = {
+        words: (_cell(evidence, "sls", f"gradient/{name}", "Spearman, SLS", printed),)
+        for name, words in GRADIENTS.items()
+    }
+    return Choice("variance of the last layer's gradient", found, GRADIENTS[readings.GRADIENT])
+
+
+def _nearness(evidence: Evidence) -> Choice:
+    printed = QUOTED["near_best_earlier", "sls"]
+    found = {
+        words: (Cell("", "epochs SLS is earlier", spread(earlier(evidence, f"near_best/{name}").values()), printed),)
+        for name, words in NEARNESS.items()
+    }
+    return Choice("95 % of its best", found, NEARNESS[readings.NEARNESS])
+
+
+def _cell(evidence: Evidence, method: str, name: str, column: str, printed: Published) -> Cell:
+    return Cell("", column, spread(evidence.values(Group(method), name).values()), printed)

@@ -1,0 +1,69 @@
+"""What the paper leaves open: each reading beside the published numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from scipy import stats
+
+from paper_runs import evidence_of
+from votewise.papers.same_target.cells import Cell, spread
+from votewise.papers.same_target.choices import Choice, choices
+from votewise.papers.same_target.evidence import Evidence
+from votewise.papers.same_target.parts import as_json, find_parts
+from votewise.papers.same_target.published import TABLE_4, Published
+from votewise.papers.same_target.sheets import choice_lines, reading_lines, sheets_of
+
+
+def choice_of(question: str, evidence: Evidence) -> Choice:
+    (found,) = [choice for choice in choices(evidence).choices if choice.question == question]
+    return found
+
+
+def test_the_misfit_is_the_root_mean_square_of_distances() -> None:
+    printed = TABLE_4["soft", 10, "high/largest"]
+    values = {"top-10%": [700.0, 760.0], "top-20%": [400.0, 420.0, 500.0]}
+    numbers = {f"best/{part}/largest": found for part, found in values.items()}
+    choice = choice_of("slice of high disagreement", evidence_of({("soft", None, 1): numbers}))
+    for part, found in values.items():
+        error = printed.sd * math.sqrt(1 / 10 + 1 / len(found))
+        assert choice.misfit(part) == pytest.approx(abs(sum(found) / len(found) - printed.mean) / error)
+    assert math.isnan(choice.misfit("H>0.5"))
+    two = [Cell("", "", spread([mean - 0.5, mean + 0.5]), Published(5.0, 1.0, 2, "")) for mean in (8.0, 1.0)]
+    assert Choice("", {"a": tuple(two)}, "a").misfit("a") == pytest.approx(math.sqrt((3**2 + 4**2) / 2))
+
+
+def test_every_choice_names_a_reading_it_has(evidence: Evidence) -> None:
+    found = choices(evidence).choices
+    assert len({choice.question for choice in found}) == len(found) == 11
+    assert all(choice.used in choice.readings for choice in found)
+    assert not [
+        (choice.question, reading)
+        for choice in found
+        for reading, cells in choice.readings.items()
+        if all(cell.ours is None for cell in cells)
+    ]
+
+
+def test_lines_say_each_reading_and_each_of_its_numbers(evidence: Evidence) -> None:
+    (part,) = find_parts("choices", evidence)
+    found = choices(evidence).choices
+    short, long = sheets_of(part)
+    assert (short, long) == (choice_lines(found), reading_lines(found))
+    assert len(short.rows) == sum(len(choice.readings) for choice in found)
+    assert sum(int(row[2]) for row in short.rows) == sum(row[5] != "–" for row in long.rows)
+    assert [row[1] for row in short.rows if row[4] == "used"] == [choice.used for choice in found]
+    plain = json.loads(json.dumps(as_json(part), allow_nan=False))
+    assert [choice["used"] for choice in plain["choices"]] == [choice.used for choice in found]
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_where_the_sd_is_ours_students_t_decides(n: int) -> None:
+    """The interval in which a 95 % confidence interval of our mean would have the published one, were it exact."""
+    ours = spread([float(place) for place in range(n)])
+    assert ours is not None
+    for far, verdict in ((0.99, "agrees"), (1.01, "apart")):
+        allowed = stats.t.ppf(0.975, n - 1) * ours.sd * math.sqrt(1 / n + 1 / 10)
+        assert Cell("", "", ours, Published(ours.mean - far * allowed, None, 10, "")).verdict == verdict
