@@ -44,6 +44,8 @@ def test_the_parts_of_the_paper(evidence: Evidence) -> None:
         "scalars",
         "orderings",
         "choices",
+        "sparse",
+        "cost",
     ) == PARTS
     assert [part.name for part in find_parts("all", evidence)] == list(PARTS)
     with pytest.raises(InputError, match=r"but 'table-10' came\. The nearest is 'table-1'"):
@@ -160,7 +162,9 @@ def test_an_unknown_part(tmp_path: Path, capsys: Screen) -> None:
     assert main(command(tmp_path, tmp_path, "--only", "tabel-4")) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("votewise: the part of the paper must be one of table-1, table-2,")
-    assert shown.endswith("scalars, orderings, choices, all, but 'tabel-4' came. The nearest is 'table-4'.\n")
+    assert shown.endswith(
+        "scalars, orderings, choices, sparse, cost, all, but 'tabel-4' came. The nearest is 'table-4'.\n"
+    )
 
 
 def test_the_page(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

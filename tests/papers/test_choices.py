@@ -1,4 +1,4 @@
-"""What the paper leaves open: each reading beside the published numbers."""
+"""What the paper leaves open, what lies beyond it, and what it costs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from scipy import stats
 from paper_runs import evidence_of
 from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.choices import Choice, choices
+from votewise.papers.same_target.cost import cost
 from votewise.papers.same_target.evidence import Evidence
 from votewise.papers.same_target.parts import as_json, find_parts
 from votewise.papers.same_target.published import TABLE_4, Published
 from votewise.papers.same_target.sheets import choice_lines, reading_lines, sheets_of
+from votewise.papers.same_target.sparse import sparse
 
 
 def choice_of(question: str, evidence: Evidence) -> Choice:
@@ -67,3 +69,41 @@ def test_where_the_sd_is_ours_students_t_decides(n: int) -> None:
     for far, verdict in ((0.99, "agrees"), (1.01, "apart")):
         allowed = stats.t.ppf(0.975, n - 1) * ours.sd * math.sqrt(1 / n + 1 / 10)
         assert Cell("", "", ours, Published(ours.mean - far * allowed, None, 10, "")).verdict == verdict
+
+
+def test_device_time_of_the_runs_there_and_of_all(evidence: Evidence) -> None:
+    """Of the small store: 20 to 20.5 s of training; diagnoses of 10, 5 and 2 s by kind; a second between two models."""
+    lines = dict(cost(evidence).lines)
+    assert lines["devices"] == "a fast one"
+    assert lines["training"].startswith(f"{len(evidence.runs)} runs, 20.")
+    diagnosed = evidence.numbers["diagnosis_seconds"]
+    assert lines["diagnoses"] == f"{len(evidence.runs)}, 2.0 to 10.0 s each, {diagnosed.sum() / 60:.0f} min in all"
+    # 20 runs of soft labels and SLS, 45 others on all votes, 95 with few votes or kept labels, and 10 pairs.
+    training, diagnoses = 160 * evidence.numbers["seconds"].mean(), 20 * 10 + 45 * 5 + 95 * 2 + 10 * 1
+    assert lines["all runs of the paper"] == (
+        f"{training / 60:.0f} min of training and {diagnoses / 60:.0f} min of diagnoses ({diagnoses / training:.0%} of "
+        f"it), {(training + diagnoses) / 60:.0f} min in all"
+    )
+
+
+def test_without_every_kind_of_diagnosis_nothing_is_said_of_all() -> None:
+    evidence = evidence_of({("sls", 5, 1): {"seconds": [20.0], "diagnosis_seconds": [3.0]}})
+    assert [name for name, _ in cost(evidence).lines] == ["devices", "training", "diagnoses"]
+    assert cost(evidence_of({("sls", 5, 1): {"soft_nll_best": [0.5]}})).lines == ()
+
+
+def test_smoothed_shares_are_tested_against_soft_labels_and_multipass() -> None:
+    values = {"soft": [0.60, 0.61, 0.63], "multipass": [0.58, 0.60, 0.62], "dirichlet": [0.57, 0.59, 0.64]}
+    table = sparse(evidence_of({(method, 5, 1): {"soft_nll_best": found} for method, found in values.items()}))
+    assert len(table.cells) == 2 * 6 * 3
+    cell = next(cell for cell in table.cells if cell.row == "soft labels, Dirichlet prior, 5 votes")
+    assert (cell.column, cell.ours) == ("soft NLL", spread(values["dirichlet"]))
+    done = {test.row: test for test in table.tests if test.n}
+    assert list(done) == [
+        "multipass, 5 votes against soft labels",
+        "soft labels, Dirichlet prior, 5 votes against soft labels",
+        "soft labels, Dirichlet prior, 5 votes against multipass",
+    ]
+    last = done["soft labels, Dirichlet prior, 5 votes against multipass"]
+    assert last.p_value == pytest.approx(stats.wilcoxon(values["dirichlet"], values["multipass"]).pvalue)
+    assert (last.favourable, last.p_holm) == (2, 1.0)

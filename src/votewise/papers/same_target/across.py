@@ -50,6 +50,7 @@ def barriers(records: Sequence[RunRecord]) -> dict[str, Array]:
     found: dict[str, Array] = {
         "barrier.seeds": np.array([_seed_of_pair(record) for record in ordered]),
         "barrier.positions": ordered[0].arrays["positions"],
+        "barrier.seconds": np.array([record.timing.get("seconds", np.nan) for record in ordered]),
     }
     for name in ("plain", "recalibrated"):
         found[f"barrier.{name}.losses"] = np.stack([record.arrays[f"{name}_losses"] for record in ordered])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from votewise.experiments.diagnose import FULL, SLICES, Plan
 from votewise.experiments.run import RunConfig
+from votewise.papers.same_target.evidence import Run
 
 # The paper does not define its slice: soft labels and SLS on all votes tell which fits, others have the likely ones.
 _WHOLE = (FULL, *SLICES)
@@ -20,7 +21,7 @@ _IN_TABLE_6 = ("soft", "sls")
 _COMMON_SHARE = 0.75
 
 
-def plan_of(config: RunConfig) -> Plan:
+def plan_of(config: RunConfig | Run) -> Plan:
     """What is measured of a run: most for soft labels and SLS on full votes; slices where the paper prints them."""
     on_all_votes = config.votes is None and config.hold == 1
     if on_all_votes and config.method in ("soft", "sls"):

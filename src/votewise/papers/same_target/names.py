@@ -13,6 +13,9 @@ METHODS = {
     "majority": "majority vote",
     "label-smoothing": "label smoothing",
     "mixup": "mixup",
+    "soft-smoothed": "soft labels, smoothed",
+    "dirichlet": "soft labels, Dirichlet prior",
+    "dirichlet-fitted": "soft labels, fitted Dirichlet prior",
 }
 
 COLUMNS = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from votewise._errors import InputError
 from votewise._files import whole_file
 from votewise.papers.same_target.choices import Choices
+from votewise.papers.same_target.cost import Cost
 from votewise.papers.same_target.evidence import Evidence
 from votewise.papers.same_target.figures import Figure
 from votewise.papers.same_target.names import METHODS
@@ -17,6 +18,7 @@ from votewise.papers.same_target.sheets import (
     cell_lines,
     choice_lines,
     claim_lines,
+    cost_lines,
     markdown,
     paired_lines,
     reading_lines,
@@ -78,6 +80,8 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
 def _part_text(part: Part, folder: str) -> Iterator[str]:
     if isinstance(part, Claims):
         yield markdown(claim_lines(part.claims))
+    elif isinstance(part, Cost):
+        yield markdown(cost_lines(part))
     elif isinstance(part, Choices):
         yield (
             "How far the numbers that a reading gives are from the published: root mean square, in standard errors. "
@@ -91,7 +95,7 @@ def _part_text(part: Part, folder: str) -> Iterator[str]:
         if part.cells:
             yield markdown(cell_lines(part.cells))
     else:
-        yield markdown(cell_grid(part.cells) if part.name.startswith("table") else cell_lines(part.cells))
+        yield markdown(cell_lines(part.cells) if part.name == "scalars" else cell_grid(part.cells))
         if part.tests:
             yield markdown(paired_lines(part.tests))
         yield from part.notes

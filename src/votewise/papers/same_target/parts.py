@@ -11,12 +11,14 @@ from typing import Any
 from votewise._checks import check_choice
 from votewise.papers.same_target.cells import Cell, Claim, Table
 from votewise.papers.same_target.choices import Choice, Choices, choices
-from votewise.papers.same_target.evidence import Evidence, Group, Run
+from votewise.papers.same_target.cost import Cost, cost
+from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.figures import FIGURES, Figure
 from votewise.papers.same_target.names import row_name
 from votewise.papers.same_target.orderings import orderings
 from votewise.papers.same_target.scalars import scalars
-from votewise.papers.same_target.suites import SUITES
+from votewise.papers.same_target.sparse import sparse
+from votewise.papers.same_target.suites import all_runs
 from votewise.papers.same_target.tables import TABLES
 
 
@@ -29,9 +31,9 @@ class Claims:
     claims: tuple[Claim, ...]
 
 
-Part = Table | Figure | Claims | Choices
+Part = Table | Figure | Claims | Choices | Cost
 
-PARTS = (*TABLES, *FIGURES, "scalars", "orderings", "choices")
+PARTS = (*TABLES, *FIGURES, "scalars", "orderings", "choices", "sparse", "cost")
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,10 @@ def find_parts(name: str, evidence: Evidence) -> list[Part]:
 
 def coverage(evidence: Evidence) -> Coverage:
     """The runs there beside those the paper did."""
-    wanted = [
-        Run(method, votes, hold, seed)
-        for suite in SUITES.values()
-        for method in suite.methods
-        for votes in suite.votes
-        for hold in suite.holds
-        for seed in range(suite.seeds)
-    ]
-    absent = [run for run in dict.fromkeys(wanted) if run not in evidence.runs]
+    wanted, there = all_runs(), set(evidence.runs)
+    absent = [run for run in wanted if run not in there]
     missing = Counter(row_name(Group(run.method, run.votes, run.hold)) for run in absent)
-    return Coverage(len(set(wanted)) - len(absent), len(set(wanted)), dict(missing))
+    return Coverage(len(wanted) - len(absent), len(wanted), dict(missing))
 
 
 def as_json(part: Part) -> dict[str, Any]:
@@ -77,6 +72,8 @@ def as_json(part: Part) -> dict[str, Any]:
         return {"name": part.name, "title": part.title, "claims": claims}
     if isinstance(part, Choices):
         return {"name": part.name, "title": part.title, "choices": [_choice_as_json(one) for one in part.choices]}
+    if isinstance(part, Cost):
+        return {"name": part.name, "title": part.title, "lines": [list(line) for line in part.lines]}
     common = {"name": part.name, "title": part.title, "cells": _cells_as_json(part.cells)}
     if isinstance(part, Table):
         return {**common, "tests": [asdict(test) for test in part.tests], "notes": list(part.notes)}
@@ -98,6 +95,10 @@ def _or_none(value: float) -> float | None:
 def _part(name: str, evidence: Evidence) -> Part:
     if name == "orderings":
         return Claims(name, "what the paper says in words", orderings(evidence))
+    if name == "cost":
+        return cost(evidence)
+    if name == "sparse":
+        return sparse(evidence)
     if name == "choices":
         return choices(evidence)
     if name == "scalars":

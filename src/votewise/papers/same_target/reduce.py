@@ -126,6 +126,7 @@ def _reduced(
     numbers = {
         **record.numbers,
         **(diagnosis.numbers if diagnosis else {}),
+        **_times(record, diagnosis, material),
         "near_best/quotient": dynamics.near_by_quotient + 1.0,
         "near_best/excess": dynamics.near_by_excess + 1.0,
         "near_best/descent": dynamics.near_by_descent + 1.0,
@@ -136,6 +137,16 @@ def _reduced(
             numbers |= more_numbers
             series |= more_series
     return numbers, series
+
+
+def _times(record: RunRecord, diagnosis: RunRecord | None, material: Material | None) -> Numbers:
+    """A run's share of the device time of those beside it, and what was measured of it afterwards."""
+    seconds = record.timing.get("seconds", math.nan) / record.timing.get("at_once", math.nan)
+    found = {"seconds": seconds}
+    if material is not None:
+        trained_on = material.votes.n_items - len(record.arrays["held_out"])
+        found["images_per_second"] = trained_on * len(record.curves["soft_nll"]) / seconds
+    return found | ({"diagnosis_seconds": diagnosis.timing.get("seconds", math.nan)} if diagnosis else {})
 
 
 def _of_votes(
@@ -164,7 +175,12 @@ def _across(
 ) -> dict[str, npt.NDArray[Any]]:
     ids = {run_id(record.config) for record in records.values()}
     pairs = [record for record in measured if _is_pair_of(record, ids)]
-    found: dict[str, npt.NDArray[Any]] = {"confidence": by_votes.confidence_grid(), **barriers(pairs)}
+    devices = {record.environment.get("device", "not recorded") for record in records.values()}
+    found: dict[str, npt.NDArray[Any]] = {
+        "devices": np.array(sorted(devices)),
+        "confidence": by_votes.confidence_grid(),
+        **barriers(pairs),
+    }
     people = None if material is None else material.votes.probs
     for method in _FEATURED:
         for where in ("shared", "held_out"):

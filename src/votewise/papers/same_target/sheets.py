@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from votewise.papers.same_target.cells import Cell, Claim, PairedTest, Table
 from votewise.papers.same_target.choices import Choice, Choices
+from votewise.papers.same_target.cost import Cost
 from votewise.papers.same_target.figures import Figure
 from votewise.papers.same_target.parts import Part
 from votewise.report.numbers import format_p
@@ -37,6 +38,8 @@ def sheets_of(part: Part) -> list[Sheet]:
         return [cell_lines(part.cells), *([paired_lines(part.tests)] if part.tests else [])]
     if isinstance(part, Figure):
         return [cell_lines(part.cells)] if part.cells else []
+    if isinstance(part, Cost):
+        return [cost_lines(part)]
     if isinstance(part, Choices):
         return [choice_lines(part.choices), reading_lines(part.choices)]
     return [claim_lines(part.claims)]
@@ -93,6 +96,11 @@ def reading_lines(choices: Sequence[Choice]) -> Sheet:
         for cell in cells
     )
     return Sheet(("left open", "reading", "number", "ours", "published", "apart"), tuple(rows))
+
+
+def cost_lines(part: Cost) -> Sheet:
+    """A line of device time each."""
+    return Sheet(("", "device time"), part.lines)
 
 
 def claim_lines(claims: Sequence[Claim]) -> Sheet:

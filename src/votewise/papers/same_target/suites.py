@@ -11,6 +11,7 @@ import numpy as np
 from votewise._checks import check_choice
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig
+from votewise.papers.same_target.evidence import Run
 
 if TYPE_CHECKING:
     from votewise.training import TrainConfig
@@ -64,6 +65,20 @@ BEYOND: dict[str, Suite] = {
         votes=(5, 10),
     ),
 }
+
+
+def all_runs() -> tuple[Run, ...]:
+    """Every run that the paper did, once."""
+    runs = (
+        Run(method, votes, hold, seed)
+        for suite in SUITES.values()
+        for method in suite.methods
+        for votes in suite.votes
+        for hold in suite.holds
+        for seed in range(suite.seeds)
+    )
+    return tuple(dict.fromkeys(runs))
+
 
 TINY = Suite(
     "every step of the way on a corner of the data, in minutes on a CPU", ("soft", "sls", "multipass", "majority"), 2

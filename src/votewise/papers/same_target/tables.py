@@ -57,7 +57,7 @@ def table_1(evidence: Evidence) -> Table:
         for votes, printed in zip(SWEEP, published.TABLE_1_P[method], strict=True)
     ]
     return Table(
-        "table-1", "soft NLL with few votes an item", _without_votes(cells), _adjusted(tests),
+        "table-1", "soft NLL with few votes an item", _without_votes(cells), adjusted(tests),
         ("The paper prints no SD here: apart is in units of ours.",),
     )  # fmt: skip
 
@@ -222,7 +222,7 @@ def paired_test(
     )
 
 
-def _adjusted(tests: Sequence[PairedTest]) -> tuple[PairedTest, ...]:
+def adjusted(tests: Sequence[PairedTest]) -> tuple[PairedTest, ...]:
     """Holm over the tests of a table that could be done."""
     done = [test.p_value for test in tests if test.p_value is not None]
     adjusted = iter(holm(done).tolist() if done else ())
