@@ -39,6 +39,7 @@ def command(runs: Path, results: Path, *more: str) -> list[str]:
 
 def test_the_parts_of_the_paper(evidence: Evidence) -> None:
     assert (
+        "summary",
         *(f"table-{number}" for number in range(1, 10)),
         *(f"figure-{number}" for number in range(1, 13)),
         "scalars",

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from paper_runs import evidence_of
-from votewise.papers.same_target.cells import Cell, spread
+from votewise.papers.same_target.cells import Cell, Claim, Table, spread
 from votewise.papers.same_target.choices import Choice, choices
 from votewise.papers.same_target.cost import cost
 from votewise.papers.same_target.evidence import Evidence
@@ -17,6 +17,7 @@ from votewise.papers.same_target.parts import as_json, find_parts
 from votewise.papers.same_target.published import TABLE_4, Published
 from votewise.papers.same_target.sheets import choice_lines, reading_lines, sheets_of
 from votewise.papers.same_target.sparse import sparse
+from votewise.papers.same_target.summary import EXPLANATIONS, OPEN, reason, summary
 
 
 def choice_of(question: str, evidence: Evidence) -> Choice:
@@ -107,3 +108,33 @@ def test_smoothed_shares_are_tested_against_soft_labels_and_multipass() -> None:
     last = done["soft labels, Dirichlet prior, 5 votes against multipass"]
     assert last.p_value == pytest.approx(stats.wilcoxon(values["dirichlet"], values["multipass"]).pvalue)
     assert (last.favourable, last.p_holm) == (2, 1.0)
+
+
+def test_the_summary_counts_and_gives_reasons() -> None:
+    printed = Published(5.0, 1.0, 10, "")
+    near, far, single = spread([5.0, 5.2]), spread([90.0, 90.2]), spread([5.0])
+    cells = (
+        Cell("epochs SLS is earlier than soft labels", "at its best", far, printed),
+        Cell("CKA between seeds", "SLS", far, printed),
+        Cell("CKA between seeds", "soft labels", near, printed),
+        Cell("barrier", "", None, printed),
+        Cell("barrier", "", single, Published(5.0, None, 10, "")),
+        Cell("barrier", "", near, None),
+    )
+    claims = (Claim("a", "x", True), Claim("b", "y", False), Claim("c", "z", None), Claim("d", "", None))
+    found = summary([Table("scalars", "", cells)], claims)
+    assert found.counts == (
+        "Of 5 published numbers 1 agree with ours, 2 are apart, 1 have one seed only, 1 are not run.",
+        "Of 4 things it says in words 1 hold, 1 fail, 1 cannot be told from so few runs, 1 are not run.",
+    )
+    assert found.apart == {
+        EXPLANATIONS[0].words: ("scalars: epochs SLS is earlier than soft labels, at its best",),
+        OPEN: ("scalars: CKA between seeds, SLS",),
+    }
+    assert found.failed == claims[1:2]
+
+
+def test_every_reason_is_of_some_number(evidence: Evidence) -> None:
+    tables = [part for part in find_parts("all", evidence) if isinstance(part, Table)]
+    explained = {reason(table.name, cell) for table in tables for cell in table.cells}
+    assert {one.words for one in EXPLANATIONS} <= explained

@@ -22,7 +22,9 @@ from votewise.papers.same_target.sheets import (
     markdown,
     paired_lines,
     reading_lines,
+    reason_lines,
 )
+from votewise.papers.same_target.summary import Summary
 from votewise.report import counted, draw_panels
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
@@ -80,6 +82,10 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
 def _part_text(part: Part, folder: str) -> Iterator[str]:
     if isinstance(part, Claims):
         yield markdown(claim_lines(part.claims))
+    elif isinstance(part, Summary):
+        yield "\n".join(f"- {count}" for count in part.counts)
+        yield markdown(reason_lines(part))
+        yield markdown(claim_lines(part.failed))
     elif isinstance(part, Cost):
         yield markdown(cost_lines(part))
     elif isinstance(part, Choices):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from votewise.papers.same_target.orderings import orderings
 from votewise.papers.same_target.scalars import scalars
 from votewise.papers.same_target.sparse import sparse
 from votewise.papers.same_target.suites import all_runs
+from votewise.papers.same_target.summary import Summary, summary
 from votewise.papers.same_target.tables import TABLES
 
 
@@ -31,9 +32,7 @@ class Claims:
     claims: tuple[Claim, ...]
 
 
-Part = Table | Figure | Claims | Choices | Cost
-
-PARTS = (*TABLES, *FIGURES, "scalars", "orderings", "choices", "sparse", "cost")
+Part = Summary | Table | Figure | Claims | Choices | Cost
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Coverage:
 def find_parts(name: str, evidence: Evidence) -> list[Part]:
     """A part by name, made from evidence; "all" is every one, in the paper's order."""
     check_choice("the part of the paper", name, (*PARTS, "all"))
-    return [_part(one, evidence) for one in (PARTS if name == "all" else (name,))]
+    return [_MAKERS[one](evidence) for one in (PARTS if name == "all" else (name,))]
 
 
 def coverage(evidence: Evidence) -> Coverage:
@@ -74,6 +73,8 @@ def as_json(part: Part) -> dict[str, Any]:
         return {"name": part.name, "title": part.title, "choices": [_choice_as_json(one) for one in part.choices]}
     if isinstance(part, Cost):
         return {"name": part.name, "title": part.title, "lines": [list(line) for line in part.lines]}
+    if isinstance(part, Summary):
+        return asdict(part)
     common = {"name": part.name, "title": part.title, "cells": _cells_as_json(part.cells)}
     if isinstance(part, Table):
         return {**common, "tests": [asdict(test) for test in part.tests], "notes": list(part.notes)}
@@ -92,18 +93,26 @@ def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _part(name: str, evidence: Evidence) -> Part:
-    if name == "orderings":
-        return Claims(name, "what the paper says in words", orderings(evidence))
-    if name == "cost":
-        return cost(evidence)
-    if name == "sparse":
-        return sparse(evidence)
-    if name == "choices":
-        return choices(evidence)
-    if name == "scalars":
-        return scalars(evidence)
-    return TABLES[name](evidence) if name in TABLES else FIGURES[name](evidence)
+def _claims(evidence: Evidence) -> Claims:
+    return Claims("orderings", "what the paper says in words", orderings(evidence))
+
+
+def _summary(evidence: Evidence) -> Summary:
+    tables = [make(evidence) for make in (*TABLES.values(), scalars)]
+    return summary(tables, orderings(evidence))
+
+
+_MAKERS: dict[str, Callable[[Evidence], Part]] = {
+    "summary": _summary,
+    **TABLES,
+    **FIGURES,
+    "scalars": scalars,
+    "orderings": _claims,
+    "choices": choices,
+    "sparse": sparse,
+    "cost": cost,
+}
+PARTS = tuple(_MAKERS)
 
 
 def _cells_as_json(cells: Sequence[Cell]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from votewise.papers.same_target.choices import Choice, Choices
 from votewise.papers.same_target.cost import Cost
 from votewise.papers.same_target.figures import Figure
 from votewise.papers.same_target.parts import Part
+from votewise.papers.same_target.summary import Summary
 from votewise.report.numbers import format_p
 
 # Of numbers from here on, four digits behind the point are no use.
@@ -40,6 +41,8 @@ def sheets_of(part: Part) -> list[Sheet]:
         return [cell_lines(part.cells)] if part.cells else []
     if isinstance(part, Cost):
         return [cost_lines(part)]
+    if isinstance(part, Summary):
+        return [count_lines(part), reason_lines(part), *([claim_lines(part.failed)] if part.failed else [])]
     if isinstance(part, Choices):
         return [choice_lines(part.choices), reading_lines(part.choices)]
     return [claim_lines(part.claims)]
@@ -96,6 +99,17 @@ def reading_lines(choices: Sequence[Choice]) -> Sheet:
         for cell in cells
     )
     return Sheet(("left open", "reading", "number", "ours", "published", "apart"), tuple(rows))
+
+
+def count_lines(part: Summary) -> Sheet:
+    """A line a count."""
+    return Sheet(("in one minute",), tuple((count,) for count in part.counts))
+
+
+def reason_lines(part: Summary) -> Sheet:
+    """A line a reason, and the numbers it explains."""
+    rows = ((words, str(len(places)), "; ".join(places)) for words, places in part.apart.items())
+    return Sheet(("apart, because", "numbers", "which"), tuple(rows))
 
 
 def cost_lines(part: Cost) -> Sheet:
