@@ -162,7 +162,7 @@ def test_nothing_to_show(more: list[str], message: str, tmp_path: Path, capsys: 
 def test_an_unknown_part(tmp_path: Path, capsys: Screen) -> None:
     assert main(command(tmp_path, tmp_path, "--only", "tabel-4")) == 2
     shown = capsys.readouterr().err
-    assert shown.startswith("votewise: the part of the paper must be one of table-1, table-2,")
+    assert shown.startswith("votewise: the part of the paper must be one of summary, table-1,")
     assert shown.endswith(
         "scalars, orderings, choices, sparse, cost, all, but 'tabel-4' came. The nearest is 'table-4'.\n"
     )
