@@ -277,19 +277,19 @@ class TestNeighbours:
                 torch.ones(1, 2),
                 torch.ones(0, 2),
                 1,
-                "bank must have two dimensions, items x features, both at least 1, but its shape is (0, 2). Flatten or average the other axes.",
+                "bank must have 2 dimensions, the first of them items, none empty, but the shape is (0, 2). Reshape it.",
             ),
             (
                 torch.ones(1, 2, 2),
                 torch.ones(1, 2),
                 1,
-                "features must have two dimensions, items x features, both at least 1, but its shape is (1, 2, 2). Flatten or average the other axes.",
+                "features must have 2 dimensions, the first of them items, none empty, but the shape is (1, 2, 2). Reshape it.",
             ),
             (
                 torch.tensor([[math.nan, 0.0]]),
                 torch.ones(1, 2),
                 1,
-                "features must be finite, but NaN or infinity came. Look for them in the model's weights.",
+                "features must be finite, but NaN or infinity came. Check the model that gave them.",
             ),
         ],
     )

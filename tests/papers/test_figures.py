@@ -23,7 +23,7 @@ CONTENT = {
     "figure-5": (4, ["SLS", "multipass", "deterministic control"]),
     "figure-6": (4, ["SLS", "multipass", "deterministic control"]),
     "figure-7": (1, ["SLS"]),
-    "figure-8": (1, ["SLS", "soft labels"]),
+    "figure-8": (2, ["SLS", "soft labels"]),
     "figure-9": (2, ["SLS", "soft labels"]),
     "figure-10": (2, ["SLS", "soft labels"]),
     "figure-11": (1, ["as it is", "norms recalibrated"]),
@@ -65,12 +65,14 @@ def test_points_are_means_with_deviations() -> None:
 
 
 def test_curves_are_means_over_seeds(evidence: Evidence) -> None:
-    (panel,) = figure_8(evidence).panels
+    panel, later = figure_8(evidence).panels
     lines = np.stack(list(evidence.lines(Group("soft"), "curve_soft_nll").values())).astype(np.float64)
     soft = panel.curves[1]
     assert soft.x.tolist() == list(range(1, lines.shape[1] + 1))
     assert soft.y == pytest.approx(lines.mean(axis=0))
     assert soft.high - soft.y == pytest.approx(lines.std(axis=0, ddof=1))
+    assert later.curves[1].x.tolist() == [8, 9, 10, 11, 12]
+    assert later.curves[1].y.tolist() == soft.y[7:].tolist()
 
 
 def test_barriers_and_likeness(evidence: Evidence) -> None:

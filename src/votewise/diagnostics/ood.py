@@ -20,7 +20,7 @@ from votewise._checks import FloatArray, check_matrix, check_number, check_whole
 from votewise._errors import InputError
 from votewise._numerics import average_ranks
 from votewise.diagnostics._measuring import evaluating
-from votewise.diagnostics._tensors import check_inputs, device_of
+from votewise.diagnostics._tensors import check_inputs, check_numbers, device_of
 
 # Distances held at once: 128 MiB of float64.
 _MOST_DISTANCES = 1 << 24
@@ -102,7 +102,7 @@ def knn(
         normalise: whether to divide each feature vector by its length first; one of length 0 stays as it is.
         squared: whether to give the squared distance. The order is the same.
     """
-    x, memory = _check_features("features", features), _check_features("bank", bank)
+    x, memory = (check_numbers(name, given, 2).double() for name, given in (("features", features), ("bank", bank)))
     _check_bank(x, memory, check_whole_number("k", k, least=1))
     memory = memory.to(x.device)
     if normalise:
@@ -271,21 +271,6 @@ def _check_scores(name: str, values: npt.ArrayLike | Tensor) -> FloatArray:
             "Look for NaN in the model's outputs",
         )
     return scores.astype(np.float64, copy=False)
-
-
-def _check_features(name: str, values: npt.ArrayLike | Tensor) -> Tensor:
-    """Features (N, D) float64 on their device, finite, N and D at least one."""
-    if not isinstance(values, Tensor):
-        return torch.from_numpy(np.ascontiguousarray(check_matrix(name, values)))
-    if values.ndim != 2 or not values.numel():
-        raise InputError(
-            f"{name} must have two dimensions, items x features, both at least 1",
-            f"its shape is {tuple(values.shape)}",
-            "Flatten or average the other axes",
-        )
-    if not values.isfinite().all():
-        raise InputError(f"{name} must be finite", "NaN or infinity came", "Look for them in the model's weights")
-    return values.detach().double()
 
 
 def _check_bank(features: Tensor, bank: Tensor, k: int) -> None:

@@ -55,7 +55,7 @@ def reproduce(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and for how long.")] = False,
     only: Annotated[
         str | None,
-        typer.Option(help="Train nothing; show summary, table-1, figure-8, orderings, choices, cost or all.", show_default=False),
+        typer.Option(help="Train nothing; show summary, table-1, figure-8, choices, cost, all...", show_default=False),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the figures of --only.", show_default=False)
