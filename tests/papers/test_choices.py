@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -15,6 +17,7 @@ from votewise.papers.same_target.cost import cost
 from votewise.papers.same_target.evidence import Evidence
 from votewise.papers.same_target.parts import as_json, find_parts
 from votewise.papers.same_target.published import TABLE_4, Published
+from votewise.papers.same_target.scalars import likeness
 from votewise.papers.same_target.sheets import choice_lines, reading_lines, sheets_of
 from votewise.papers.same_target.sparse import sparse
 from votewise.papers.same_target.summary import EXPLANATIONS, OPEN, reason, summary
@@ -40,7 +43,7 @@ def test_the_misfit_is_the_root_mean_square_of_distances() -> None:
 
 def test_every_choice_names_a_reading_it_has(evidence: Evidence) -> None:
     found = choices(evidence).choices
-    assert len({choice.question for choice in found}) == len(found) == 11
+    assert len({choice.question for choice in found}) == len(found) == 12
     assert all(choice.used in choice.readings for choice in found)
     assert not [
         (choice.question, reading)
@@ -111,25 +114,27 @@ def test_smoothed_shares_are_tested_against_soft_labels_and_multipass() -> None:
 
 
 def test_the_summary_counts_and_gives_reasons() -> None:
-    printed = Published(5.0, 1.0, 10, "")
+    first, second, third, fourth = (Published(5.0, 1.0, 10, "") for _ in range(4))
     near, far, single = spread([5.0, 5.2]), spread([90.0, 90.2]), spread([5.0])
     cells = (
-        Cell("epochs SLS is earlier than soft labels", "at its best", far, printed),
-        Cell("CKA between seeds", "SLS", far, printed),
-        Cell("CKA between seeds", "soft labels", near, printed),
-        Cell("barrier", "", None, printed),
+        Cell("epochs SLS is earlier than soft labels", "at its best", far, first),
+        Cell("CKA between seeds", "SLS", far, second),
+        Cell("CKA between seeds", "soft labels", near, third),
+        Cell("CKA between seeds", "soft labels, read otherwise", far, third),
+        Cell("barrier", "", None, fourth),
         Cell("barrier", "", single, Published(5.0, None, 10, "")),
         Cell("barrier", "", near, None),
     )
     claims = (Claim("a", "x", True), Claim("b", "y", False), Claim("c", "z", None), Claim("d", "", None))
     found = summary([Table("scalars", "", cells)], claims)
     assert found.counts == (
-        "Of 5 published numbers 1 agree with ours, 2 are apart, 1 have one seed only, 1 are not run.",
-        "Of 4 things it says in words 1 hold, 1 fail, 1 cannot be told from so few runs, 1 are not run.",
+        "Of 5 published numbers 1 agree with ours and 2 are apart; 1 cannot be judged and 1 are not run. 1 are of one "
+        "seed only.",
+        "Of 4 statements, the paper's and some beyond, 1 hold, 1 fail, 1 cannot be told from so few runs, 1 are not run.",
     )
     assert found.apart == {
         EXPLANATIONS[0].words: ("scalars: epochs SLS is earlier than soft labels, at its best",),
-        OPEN: ("scalars: CKA between seeds, SLS",),
+        OPEN: ("scalars: CKA between seeds, SLS", "scalars: CKA between seeds, soft labels, read otherwise"),
     }
     assert found.failed == claims[1:2]
 
@@ -138,3 +143,17 @@ def test_every_reason_is_of_some_number(evidence: Evidence) -> None:
     tables = [part for part in find_parts("all", evidence) if isinstance(part, Table)]
     explained = {reason(table.name, cell) for table in tables for cell in table.cells}
     assert {one.words for one in EXPLANATIONS} <= explained
+
+
+def test_likeness_has_the_error_of_the_jackknife() -> None:
+    """Of a matrix a_i + a_j, whose mean is 2 mean(a): the error is that of twice a mean."""
+    effects = np.array([0.1, 0.25, 0.3, 0.42, 0.6])
+    evidence = replace(evidence_of({}), across={"sls.shared.cka": effects[:, None] + effects[None, :]})
+    found = likeness(evidence, "sls", "shared", "cka")
+    assert found is not None
+    assert (found.mean, found.n) == (pytest.approx(2 * effects.mean()), 5)
+    assert found.sd == pytest.approx(2 * effects.std(ddof=1))
+    pair = replace(evidence, across={"sls.shared.cka": np.array([[1.0, 0.7], [0.7, 1.0]])})
+    two = likeness(pair, "sls", "shared", "cka")
+    assert two is not None
+    assert math.isnan(two.sd)

@@ -79,7 +79,7 @@ def test_barriers_and_likeness(evidence: Evidence) -> None:
     (panel,) = figure_11(evidence).panels
     assert panel.curves[0].y == pytest.approx(evidence.across["barrier.plain.losses"].mean(axis=0))
     shared = figure_9(evidence).panels[0].curves[0]
-    matrix = evidence.across["sls.shared.maps"]
+    matrix = evidence.across["sls.shared.maps_raw"]
     assert shared.y[0] == pytest.approx((matrix.sum() - 3) / 6)
     assert {cell.row for cell in figure_11(evidence).cells} == {"barrier"}
 

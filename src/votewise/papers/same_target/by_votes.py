@@ -12,6 +12,7 @@ from votewise._numerics import rankable
 from votewise._random import stream_generator
 from votewise.experiments.material import Material
 from votewise.experiments.run import softmax
+from votewise.metrics.calibration import equal_mass_bins
 from votewise.records import RunRecord
 
 # One bin of images whose redrawn votes are as before, and these many of the others, equally full.
@@ -22,7 +23,7 @@ _CONFIDENCES = 64
 _ENTROPIES = 20
 
 _DRAWS = 100
-_ECE_BINS = (10, 15, 20)  # of which the paper says nothing
+_ECE_BINS, _USUAL_BINS = (10, 15, 20), 15  # of which the paper says nothing
 _INVERSE_TEMPERATURES = (0.05, 20.0)
 
 Numbers = dict[str, float]
@@ -40,7 +41,15 @@ def reliability(record: RunRecord, material: Material) -> tuple[Numbers, Series]
     }
     numbers = {f"brier/{name}/{part}": value for name, found in parts.items() for part, value in vars(found).items()}
     numbers |= {f"ece/{bins}": metrics.ece(labels, probs, bins=bins) for bins in _ECE_BINS}
+    numbers["ece/shares"] = _ece_by_shares(people, probs)
     return numbers, {"reliability_accuracy": curve.accuracy, "reliability_density": curve.density}
+
+
+def _ece_by_shares(people: FloatArray, probs: FloatArray) -> float:
+    """ECE of the top class where it is as right as the share of the votes it got."""
+    confidence, share = probs.max(axis=1), people[np.arange(len(probs)), probs.argmax(axis=1)]
+    bin_of, shared = equal_mass_bins(confidence, share, _USUAL_BINS)
+    return float(np.abs(np.bincount(bin_of, weights=shared - confidence)).sum() / len(confidence))
 
 
 def confidence_grid() -> FloatArray:

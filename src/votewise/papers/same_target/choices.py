@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from votewise.papers.same_target.published import QUOTED, Published
 from votewise.papers.same_target.scalars import earlier, likeness
 
 _BOTH = ("soft", "sls")
-_SCORED = ("soft", "sls", "majority", "label-smoothing")
+_SCORED = ("soft", "sls", "majority", "label-smoothing", "mixup")
 
+_CORRECT = {"the true label": "ece/15", "the share of votes for the top class": "ece/shares"}
 _LABELS = {"true": "accuracy_best", "of most votes": "accuracy_majority_best"}
 
 ODIN = {"odin": "step in pixels", "odin_in_inputs": "step in the network's inputs", "odin_without_step": "no step"}
@@ -63,9 +64,21 @@ class Choice:
     used: str
 
     def misfit(self, reading: str) -> float:
-        """Root mean square of how far a reading's numbers are from the published, in standard errors; NaN of none."""
-        distances = [cell.distance for cell in self.readings[reading] if cell.distance is not None]
-        return math.sqrt(np.mean(np.square(distances))) if distances else math.nan
+        """Root mean square of how far a reading's numbers are from the published, in standard errors; NaN of none.
+
+        Where the paper prints no SD, that of the reading used is the unit of all, lest a noisy one seem to fit.
+        """
+        cells = zip(self.readings[reading], self.readings[self.used], strict=True)
+        distances = [_distance(cell, used) for cell, used in cells]
+        found = [distance for distance in distances if distance is not None]
+        return math.sqrt(np.mean(np.square(found))) if found else math.nan
+
+
+def _distance(cell: Cell, used: Cell) -> float | None:
+    """How far a number is from the published, by the spread of the reading used where the paper prints none."""
+    if cell.ours is None or used.ours is None:
+        return cell.distance
+    return replace(cell, ours=replace(cell.ours, sd=used.ours.sd)).distance
 
 
 @dataclass(frozen=True)
@@ -83,10 +96,11 @@ def choices(evidence: Evidence) -> Choices:
         _of_scores(evidence, "which epoch is scored", {"best": "soft_nll_best", "last": "soft_nll_last"}, "soft_nll"),
         _of_scores(evidence, "label that accuracy is by", _LABELS, "accuracy", used="true"),
         _of_scores(evidence, "bins of ECE", {str(n): f"ece/{n}" for n in (10, 15, 20)}, "ece", used="15"),
+        _of_scores(evidence, "what ECE calls correct", _CORRECT, "ece", used="the true label"),
         _slices(evidence),
         _scores_of_unknown(evidence, "odin", ODIN),
         _scores_of_unknown(evidence, "knn", KNN),
-        _likeness(evidence, "images on which features are compared", {name: ("cka", name) for name in IMAGES}, IMAGES),
+        _features(evidence),
         _maps(evidence),
         _barrier(evidence),
         _gradients(evidence),
@@ -130,15 +144,13 @@ def _scores_of_unknown(evidence: Evidence, score: str, names: Mapping[str, str])
     return Choice(f"settings of {score.upper()}", found, names[readings.score_reading(score)])
 
 
-def _likeness(
-    evidence: Evidence, question: str, whats: Mapping[str, tuple[str, str]], words: Mapping[str, str]
-) -> Choice:
-    def cells(what: str, where: str) -> Iterator[Cell]:
+def _features(evidence: Evidence) -> Choice:
+    def cells(where: str) -> Iterator[Cell]:
         for method in _BOTH:
-            yield Cell("", METHODS[method], likeness(evidence, method, where, what), QUOTED["cka", method])
+            yield Cell("", METHODS[method], likeness(evidence, method, where, "cka"), QUOTED["cka", method])
 
-    found = {words[name]: tuple(cells(*place)) for name, place in whats.items()}
-    return Choice(question, found, words[readings.FEATURE_IMAGES])
+    found = {words: tuple(cells(where)) for where, words in IMAGES.items()}
+    return Choice("images on which features are compared", found, IMAGES[readings.FEATURE_IMAGES])
 
 
 def _maps(evidence: Evidence) -> Choice:

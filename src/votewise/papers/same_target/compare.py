@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from votewise.papers.same_target.cells import Cell
 from votewise.papers.same_target.published import METRICS, PUBLISHED, Published
 from votewise.records import RunSummary
+from votewise.report.content import Spread
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,8 @@ class Line:
 
     @property
     def distance(self) -> float | None:
-        """Ours at the best epoch less the paper's, in standard errors of that difference (the paper's SD for both)."""
-        if self.published is None or not self.published.sd:
-            return None
-        error = self.published.sd * math.sqrt(1 / self.published.seeds + 1 / self.seeds)
-        return (self.best - self.published.mean) / error
+        """Ours at the best epoch less the paper's, in standard errors of that difference."""
+        return Cell("", "", Spread(self.best, self.best_sd, self.seeds), self.published).distance
 
 
 def compare_with_paper(records: Sequence[RunSummary]) -> list[Line]:

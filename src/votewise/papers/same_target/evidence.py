@@ -58,10 +58,10 @@ class Evidence:
     origin: Mapping[str, str] = field(default_factory=dict)
 
     def values(self, group: Group, name: str) -> dict[int, float]:
-        """A number of each run of a group that has it, by seed."""
+        """A number of each run of a group that has it, and finite, by seed."""
         column = self.numbers.get(name, np.full(len(self.runs), np.nan))
         found = {run.seed: float(column[row]) for row, run in enumerate(self.runs) if group.has(run)}
-        return {seed: found[seed] for seed in sorted(found) if not np.isnan(found[seed])}
+        return {seed: found[seed] for seed in sorted(found) if np.isfinite(found[seed])}
 
     def lines(self, group: Group, name: str) -> dict[int, FloatArray]:
         """A series of each run of a group that has it, by seed."""

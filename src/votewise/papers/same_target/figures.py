@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import FloatArray
+from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import COLUMNS, METHODS
@@ -89,7 +90,7 @@ def figure_5(evidence: Evidence) -> Figure:
 
 def figure_6(evidence: Evidence) -> Figure:
     """The same on the images people disagree on most."""
-    return _improvement(evidence, "figure-6", "js-high", "JS distance, disputed images", "As in Figure 2.")
+    return _improvement(evidence, "figure-6", "js-high", "JS distance, the fifth of highest entropy", "As in Figure 2.")
 
 
 def figure_7(evidence: Evidence) -> Figure:
@@ -99,8 +100,8 @@ def figure_7(evidence: Evidence) -> Figure:
     panel = Panel("", "entropy of votes (nats)", "variance of the last layer's gradient", curves)
     said = "The two go together: Spearman 0.939 on average, 0.919 to 0.953 over seeds."
     return Figure(
-        "figure-7", "label-sampling variance by disagreement: middle and outer tenths", said, _drawn([panel]),
-        _quoted(evidence, "Figure 7"),
+        "figure-7", "label-sampling variance (closed form) by disagreement: middle and outer tenths", said,
+        _drawn([panel]), _quoted(evidence, "Figure 7"),
     )  # fmt: skip
 
 
@@ -114,16 +115,18 @@ def figure_8(evidence: Evidence) -> Figure:
     return Figure("figure-8", "soft NLL by epoch", said, _drawn(panels), _quoted(evidence, "Figure 8"))
 
 
+_MAPS = (readings.MAPS, f"{readings.MAPS}_high")
+
+
 def figure_9(evidence: Evidence) -> Figure:
     """Whether models of different seeds look at the same places."""
     panels = [
         Panel(
             title, "", "correlation of Grad-CAM maps",
             _conditions(
-                {METHODS[method]: [likeness(evidence, method, where, what) for what in ("maps", "maps_high")]
-                 for method in _BOTH}
+                {METHODS[method]: [likeness(evidence, method, where, what) for what in _MAPS] for method in _BOTH}
             ),
-            ("all images", "disputed images"), joined=False,
+            ("all images", "fifth of highest entropy"), joined=False,
         )
         for where, title in (("shared", "images all runs share"), ("held_out", "images both held out"))
     ]  # fmt: skip
@@ -168,7 +171,7 @@ def figure_11(evidence: Evidence) -> Figure:
     said = "A barrier of 2.05 nats on average lies between SLS and soft labels of one seed."
     return Figure(
         "figure-11", "loss between SLS and soft labels of one seed", said, _drawn([panel]),
-        _quoted(evidence, "Figure 11", "barrier"),
+        _quoted(evidence, "Figure 11"),
     )  # fmt: skip
 
 
@@ -226,13 +229,9 @@ def _improvement(evidence: Evidence, figure: str, name: str, distance: str, said
     return Figure(figure, f"improvement on soft labels by {distance} of the redraw", said, _drawn(panels), tuple(cells))
 
 
-def _quoted(evidence: Evidence, place: str, row: str = "") -> tuple[Cell, ...]:
-    """The quoted numbers of a figure, and further rows that begin as told."""
-    return tuple(
-        cell
-        for cell in scalars(evidence).cells
-        if (cell.published is not None and cell.published.place == place) or (row and cell.row.startswith(row))
-    )
+def _quoted(evidence: Evidence, place: str) -> tuple[Cell, ...]:
+    """The quoted numbers of a figure."""
+    return tuple(cell for cell in scalars(evidence).cells if cell.published and cell.published.place == place)
 
 
 def _spread(evidence: Evidence, group: Group, name: str) -> Spread | None:

@@ -1,4 +1,4 @@
-"""What the paper says in words, or must hold if its numbers do; each with a verdict."""
+"""What the paper says in words, what must hold if its numbers do, and what it leaves open; each with a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from votewise.papers.same_target.names import METHODS
 from votewise.papers.same_target.published import (
     GRADIENT_SPEARMAN_RANGE,
     IMPROVEMENT_SPEARMAN_RANGE,
-    SCORES,
     SWEEP,
 )
 from votewise.papers.same_target.scalars import HOLDS, earlier, likeness
@@ -25,6 +24,7 @@ from votewise.report.numbers import format_p
 
 _SIGNIFICANT = 0.05
 _ENOUGH = 3  # seeds, below which a mean decides nothing
+_BEYOND = "beyond the paper: "
 _HARD = ("sls", "multipass", "deterministic-control")
 
 
@@ -51,61 +51,58 @@ def chain(evidence: Evidence, name: str, steps: Sequence[Sequence[Group]], claim
         claim: in words.
     """
     means = [[_mean(evidence, group, name) for group in step] for step in steps]
-    if any(math.isnan(mean) for step in means for mean in step):
-        return Claim(claim, "", None)
     rising = all(max(low) < min(high) for low, high in pairwise(means))
     seeds = _fewest(evidence, name, [group for step in steps for group in step])
-    found = f"{' < '.join(_set(step) for step in means)}, from {counted(seeds, 'seed')} on"
-    return Claim(claim, found, rising if seeds >= _ENOUGH else None)
+    return _judged(claim, " < ".join(_set(step) for step in means), rising, seeds)
 
 
 def _sweep(evidence: Evidence) -> Iterator[Claim]:
-    tests = [test for test in table_1(evidence).tests if test.n]
+    tests = table_1(evidence).tests
+    seeds = min(test.n for test in tests)
     below = sum(test.difference < 0 for test in tests)
-    unanimous = sum(test.favourable == test.n for test in tests)
+    unanimous = sum(test.favourable == test.n for test in tests if test.n)
+    there = sum(test.n > 0 for test in tests)
     claim = "with few votes every hard delivery is below soft labels in soft NLL, in all 12 cells"
-    yield _share(claim, below, len(tests), 12, least=12)
-    yield _share("in at least 9 of these 12 cells on every seed", unanimous, len(tests), 12, least=9)
+    yield _share(claim, below, there, len(tests), seeds, least=12)
+    yield _share("in at least 9 of these 12 cells on every seed", unanimous, there, len(tests), seeds, least=9)
     adjusted = [test.p_holm for test in tests if test.p_holm is not None]
-    yield Claim(
-        "after Holm over the 12 cells nothing is significant, as five pairs cannot show more",
-        f"smallest adjusted p {format_p(min(adjusted))}" if adjusted else "",
-        min(adjusted) > _SIGNIFICANT if len(adjusted) == 12 else None,
-    )
+    lowest = min(adjusted, default=math.nan)
+    claim = "after Holm over the 12 cells nothing is significant, as five pairs cannot show more"
+    found = f"smallest adjusted p {format_p(lowest)}" if adjusted else ""
+    yield Claim(claim, found, lowest > _SIGNIFICANT if seeds >= _ENOUGH else None)
     yield _gap_by_votes(evidence)
     yield _once_scaled(evidence)
 
 
-def _share(claim: str, found: int, there: int, complete: int, *, least: int) -> Claim:
-    """Whether at least so many of a complete set of comparisons came out as claimed."""
-    return Claim(claim, f"in {found} of {there}" if there else "", found >= least if there == complete else None)
+def _share(claim: str, found: int, there: int, complete: int, seeds: int, *, least: int) -> Claim:
+    """Whether at least so many of a complete set of comparisons, each of some seeds, came out as claimed."""
+    decided = there == complete and seeds >= _ENOUGH
+    return Claim(claim, f"in {found} of {there}" if there else "", found >= least if decided else None)
 
 
 def _gap_by_votes(evidence: Evidence) -> Claim:
     """The anomaly at 50 votes: nearly the votes there are, so the gap should be nearly that of all votes."""
-    few, full = (
-        paired_test(evidence, Group("sls", votes), Group("soft", votes), "soft_nll", "soft_nll_best", "less")
+    gaps = [
+        {seed: value - sls[seed] for seed, value in soft.items() if seed in sls}
         for votes in (50, None)
-    )
-    claim = "the gap of soft labels over SLS is wider with 50 votes than with all (about 51)"
-    if not (few.n and full.n):
-        return Claim(claim, "", None)
-    gaps = (
-        f"{-few.difference:+.4f} with 50 votes ({counted(few.n, 'seed')}), {-full.difference:+.4f} with all ({full.n})"
-    )
-    return Claim(claim, gaps, few.difference < full.difference if min(few.n, full.n) >= _ENOUGH else None)
+        for soft, sls in [[evidence.values(Group(name, votes), "soft_nll_best") for name in ("soft", "sls")]]
+    ]
+    few, full = ([gap[seed] for seed in gaps[0].keys() & gaps[1].keys()] for gap in gaps)
+    claim = f"{_BEYOND}the gap of soft labels over SLS is wider with 50 votes than with all (about 51)"
+    found = f"{np.mean(few or 0):+.4f} with 50 votes, {np.mean(full or 0):+.4f} with all"
+    return _judged(claim, found, bool(np.mean(few or 0) > np.mean(full or 0)), len(few))
 
 
 def _once_scaled(evidence: Evidence) -> Claim:
-    """Beyond the paper: whether the gain of hard deliveries is more than a better temperature."""
+    """Whether the gain of hard deliveries is more than a better temperature."""
     gaps = [
         paired_test(evidence, Group(method, votes), Group("soft", votes), "soft_nll", "scaled/soft_nll", "less")
         for method in _HARD
         for votes in SWEEP
     ]
-    there = [gap.difference for gap in gaps if gap.n]
-    claim = "also once each model's temperature is fitted on other images, hard deliveries are below in all 12 cells"
-    return _share(claim, sum(gap < 0 for gap in there), len(there), 12, least=12)
+    below, there = sum(gap.difference < 0 for gap in gaps), sum(gap.n > 0 for gap in gaps)
+    claim = f"{_BEYOND}with temperatures fitted on other images, hard deliveries are still below in all 12 cells"
+    return _share(claim, below, there, len(gaps), min(gap.n for gap in gaps), least=12)
 
 
 def _main(evidence: Evidence) -> Iterator[Claim]:
@@ -142,67 +139,64 @@ def _can_tell(test: PairedTest) -> bool:
 
 
 def _near_uniform(evidence: Evidence) -> Claim:
-    mean = _mean(evidence, Group("shuffled-sls"), "soft_nll_best")
+    apart = _mean(evidence, Group("shuffled-sls"), "soft_nll_best") - math.log(10)
+    seeds = _fewest(evidence, "soft_nll_best", [Group("shuffled-sls")])
     claim = "shuffled SLS learns nothing: soft NLL within 0.01 of ln 10"
-    return Claim(claim, *_judged(mean, f"{mean - math.log(10):+.4f} from it", abs(mean - math.log(10)) <= 0.01))
+    return _judged(claim, f"{apart:+.4f} from it", abs(apart) <= 0.01, seeds)
 
 
 def _curvature(evidence: Evidence) -> Iterator[Claim]:
-    for when, words in (("best", "at the best epoch"), ("last", "at the last"), ("common", "at one epoch for both")):
-        methods = _HARD if when == "best" else ("sls",)
-        means = {method: _mean(evidence, Group(method), f"{when}/full/largest") for method in ("soft", *methods)}
+    for when, beyond, words in (
+        ("best", "", "at the best epoch"),
+        ("last", _BEYOND, "at the last"),
+        ("common", _BEYOND, "at one epoch for both"),
+    ):
+        methods, name = _HARD if when == "best" else ("sls",), f"{when}/full/largest"
+        means = {method: _mean(evidence, Group(method), name) for method in ("soft", *methods)}
         shares = {METHODS[method]: means[method] / means["soft"] for method in methods}
-        found = ", ".join(f"{name} {share:.2f}" for name, share in shares.items()) + " of soft labels"
-        claim = f"λmax of {', '.join(METHODS[method] for method in methods)} is below half of soft labels' {words}"
-        seeds = _fewest(evidence, f"{when}/full/largest", [Group(method) for method in ("soft", *methods)])
-        below = max(shares.values()) < 0.5 if seeds >= _ENOUGH else None
-        yield Claim(claim, f"{found}, from {counted(seeds, 'seed')} on" if seeds else "", below)
+        found = ", ".join(f"{method} {share:.2f}" for method, share in shares.items()) + " of soft labels"
+        claim = (
+            f"{beyond}λmax of {', '.join(METHODS[method] for method in methods)} is below half of soft labels' {words}"
+        )
+        seeds = _fewest(evidence, name, [Group(method) for method in means])
+        yield _judged(claim, found, max(shares.values()) < 0.5, seeds)
 
 
 def _resampling(evidence: Evidence) -> Iterator[Claim]:
+    groups = [Group("sls", hold=hold, first=5) for hold in HOLDS]
     yield chain(
-        evidence, "soft_nll_best", [[Group("sls", hold=hold, first=5)] for hold in HOLDS],
+        evidence, "soft_nll_best", [[group] for group in groups],
         "the longer a drawn label is kept, the worse: soft NLL rises over 1, 5, 10, 50 epochs",
     )  # fmt: skip
-    fresh = evidence.values(Group("sls"), "soft_nll_best")
-    stale = [
-        (value, fresh[seed])
-        for hold in HOLDS[1:]
-        for seed, value in evidence.values(Group("sls", hold=hold), "soft_nll_best").items()
-        if seed in fresh
-    ]
-    worse = sum(kept > drawn for kept, drawn in stale)
+    fresh, *stale = (evidence.values(group, "soft_nll_best") for group in groups)
+    worse = [value > fresh[seed] for kept in stale for seed, value in kept.items() if seed in fresh]
     claim = "every stale condition is worse than fresh labels on every seed"
-    yield _share(claim, worse, len(stale), len(stale) or -1, least=len(stale))
+    yield _share(claim, sum(worse), len(worse), 15, min(map(len, stale)), least=15)
 
 
 def _correlations(evidence: Evidence) -> Iterator[Claim]:
-    cells = [
-        spread(evidence.values(Group(method, votes), "js/spearman").values()) for method in _HARD for votes in SWEEP
-    ]
-    means = [cell.mean for cell in cells if cell is not None]
-    yield _within("Spearman of redraw distance and improvement", means, IMPROVEMENT_SPEARMAN_RANGE, len(cells))
+    cells = [evidence.values(Group(method, votes), "js/spearman") for method in _HARD for votes in SWEEP]
+    means = [float(np.mean(list(cell.values()))) for cell in cells if cell]
+    complete = min(map(len, cells)) if len(means) == len(cells) else 0
+    claim = "Spearman of redraw distance and improvement, mean over seeds,"
+    yield _within(claim, means, IMPROVEMENT_SPEARMAN_RANGE, 2, complete)
     found = list(evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}").values())
-    yield _within("Spearman of entropy and gradient variance", found, GRADIENT_SPEARMAN_RANGE, 1)
+    yield _within("Spearman of entropy and gradient variance", found, GRADIENT_SPEARMAN_RANGE, 3, len(found))
 
 
-def _within(what: str, values: Sequence[float], bounds: tuple[float, float], least: int) -> Claim:
-    """Whether values span no more than the paper's do, to the digits printed."""
-    claim = f"{what} lies between {bounds[0]} and {bounds[1]}"
-    if len(values) < least:
-        return Claim(claim, "", None)
-    low, high = min(values), max(values)
-    return Claim(
-        claim, f"{low:.3f} to {high:.3f} ({len(values)})", bounds[0] <= round(low, 3) and round(high, 3) <= bounds[1]
-    )
+def _within(what: str, values: Sequence[float], bounds: tuple[float, float], digits: int, seeds: int) -> Claim:
+    """Whether values span no more than the paper's do, to the digits it prints."""
+    low, high = min(values, default=math.nan), max(values, default=math.nan)
+    inside = bounds[0] <= round(low, digits) and round(high, digits) <= bounds[1]
+    return _judged(f"{what} lies between {bounds[0]} and {bounds[1]}", f"{low:.3f} to {high:.3f}", inside, seeds)
 
 
 def _between_runs(evidence: Evidence) -> Iterator[Claim]:
     for name, words in ((f"near_best/{readings.NEARNESS}", "comes near its best"), ("best_epoch", "is at its best")):
         gaps = list(earlier(evidence, name).values())
-        order = "earlier" if np.mean(gaps or 0) > 0 else "later"
-        found = f"{abs(np.mean(gaps)):.1f} epochs {order}, {len(gaps)} seeds" if gaps else ""
-        yield Claim(f"SLS {words} earlier than soft labels", found, bool(np.mean(gaps) > 0) if gaps else None)
+        gap = float(np.mean(gaps or 0))
+        found = f"{abs(gap):.1f} epochs {'earlier' if gap > 0 else 'later'}"
+        yield _judged(f"SLS {words} earlier than soft labels", found, gap > 0, len(gaps))
     for where, what, words in (
         (readings.MAP_IMAGES, readings.MAPS, "Grad-CAM maps"),
         (readings.MAP_IMAGES, f"{readings.MAPS}_high", "Grad-CAM maps of disputed images"),
@@ -213,21 +207,27 @@ def _between_runs(evidence: Evidence) -> Iterator[Claim]:
         if sls is None or soft is None:
             yield Claim(claim, "", None)
         else:
-            yield Claim(claim, f"{sls.mean:.3f} against {soft.mean:.3f}", sls.mean > soft.mean)
+            found = f"{sls.mean:.3f} against {soft.mean:.3f}"
+            yield _judged(claim, found, sls.mean > soft.mean, min(sls.n, soft.n))
 
 
 def _unknown(evidence: Evidence) -> Iterator[Claim]:
-    two_sided = [test for test in table_8(evidence).tests if test.alternative == "two-sided"]
-    done = [test for test in two_sided if test.p_value is not None]
-    higher = sum(test.difference > 0 for test in done)
+    tests = [test for test in table_8(evidence).tests if test.alternative == "two-sided"]
+    seeds = min(test.n for test in tests)
+    there, higher = sum(test.n > 0 for test in tests), sum(test.difference > 0 for test in tests)
     claim = "SLS tells CIFAR-100 better than soft labels by each of the six scores"
-    yield _share(claim, higher, len(done), len(SCORES), least=len(SCORES))
-    sure = {test.column for test in done if test.p_value is not None and test.p_value <= _SIGNIFICANT}
+    yield _share(claim, higher, there, len(tests), seeds, least=len(tests))
+    sure = {test.column for test in tests if test.p_value is not None and test.p_value <= _SIGNIFICANT}
     yield Claim(
-        "energy and ODIN do so significantly, two-sided",
-        f"significant: {', '.join(sorted(sure)) or 'none'}" if done else "",
-        {"energy", "ODIN"} <= sure if len(done) == len(SCORES) and all(_can_tell(test) for test in done) else None,
+        f"{_BEYOND}energy and ODIN do so significantly also in two-sided tests",
+        f"significant: {', '.join(sorted(sure)) or 'none'}" if there else "",
+        {"energy", "ODIN"} <= sure if all(map(_can_tell, tests)) else None,
     )
+
+
+def _judged(claim: str, found: str, holds: bool, seeds: int) -> Claim:
+    """A claim decided by some seeds: no fewer than enough, and nothing was found without any."""
+    return Claim(claim, f"{found}, {counted(seeds, 'seed')}" if seeds else "", holds if seeds >= _ENOUGH else None)
 
 
 def _fewest(evidence: Evidence, name: str, groups: Sequence[Group]) -> int:
@@ -238,11 +238,6 @@ def _fewest(evidence: Evidence, name: str, groups: Sequence[Group]) -> int:
 def _mean(evidence: Evidence, group: Group, name: str) -> float:
     found = spread(evidence.values(group, name).values())
     return math.nan if found is None else found.mean
-
-
-def _judged(value: float, found: str, holds: bool) -> tuple[str, bool | None]:
-    """What was found, unless the numbers for it are missing."""
-    return ("", None) if math.isnan(value) else (found, holds)
 
 
 def _set(means: Sequence[float]) -> str:

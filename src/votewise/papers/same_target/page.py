@@ -71,8 +71,8 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
     yield tell_coverage(found)
     yield (
         "In each cell: ours, mean ± SD over seeds (n); the published number; how far ours is above it in standard "
-        "errors of the difference, SD √(1/n + 1/n'), **bold** beyond 2 (beyond Student's t where the paper prints no "
-        "SD). Exact paired Wilcoxon tests follow the tables."
+        "errors of the difference, SD √(1/n + 1/n') with the paper's SD, or ours where it prints none; **bold** beyond "
+        "Student's t for the seeds of that SD (2.3 for ten, 2.8 for five). Exact paired Wilcoxon tests follow."
     )
     for part in parts:
         yield f"### {part.name.capitalize().replace('-', ' ')}: {part.title}"

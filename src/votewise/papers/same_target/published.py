@@ -207,7 +207,11 @@ IMPROVEMENT_SPEARMAN_RANGE = (0.05, 0.16)
 
 # What Table 3 repeats of Table 2 (soft labels), or has of fewer of its seeds (SLS), stands under Table 2 alone.
 PUBLISHED: dict[Key, Published] = {
-    (method, None, 1, column): published
-    for table in (TABLE_3, TABLE_2)
-    for (method, _, column), published in table.items()
+    **{
+        (method, None, 1, column): published
+        for table in (TABLE_3, TABLE_2)
+        for (method, _, column), published in table.items()
+    },
+    **{(method, int(votes), 1, "soft_nll"): published for (method, _, votes), published in TABLE_1.items()},
+    **{("sls", None, hold, "soft_nll"): QUOTED["resampling", str(hold)] for hold in (5, 10, 50)},
 }

@@ -1,4 +1,7 @@
-"""How what the paper leaves open is read here; `choices` shows what each reading gives beside the published numbers."""
+"""How what the paper leaves open is read here: as is usual, unless another reading fits its numbers clearly better.
+
+`choices` shows what each reading gives.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ FEATURE_IMAGES = "held_out"
 MAP_IMAGES = "shared"
 MAPS = "maps_raw"
 
-# "95 % of its best": the first epoch after which 95 % of the way down to the best loss is done.
-NEARNESS = "descent"
+# "95 % of its best": the first epoch with a loss of at most the best / 0.95.
+NEARNESS = "quotient"
 
 # The variance that drawn labels give the last layer's gradient, from 100 of them.
 GRADIENT = "spearman_sampled"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from votewise._checks import FloatArray
 from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Cell, Table, spread
 from votewise.papers.same_target.evidence import Evidence, Group
@@ -33,7 +35,7 @@ def scalars(evidence: Evidence) -> Table:
         "scalars", "numbers quoted in the text", cells,
         notes=(
             "The paper prints no SD of these: apart is in units of ours. Likeness of maps and features is the mean "
-            "over pairs of seeds; its SD is over pairs, its n the seeds.",
+            "over pairs of seeds; its n is the seeds, its SD √n times the jackknife's standard error over seeds.",
         ),
     )  # fmt: skip
 
@@ -45,12 +47,20 @@ def earlier(evidence: Evidence, name: str) -> dict[int, float]:
 
 
 def likeness(evidence: Evidence, method: str, where: str, what: str) -> Spread | None:
-    """Mean and SD over pairs of seeds; n is the number of seeds."""
+    """Mean over pairs of seeds; n is the number of seeds, and SD / sqrt(n) its standard error.
+
+    Pairs that share a seed are not independent, so it is the error of the jackknife, which leaves out a seed at a time.
+    """
     matrix = evidence.across.get(f"{method}.{where}.{what}")
     if matrix is None:
         return None
-    over_pairs = spread(matrix[np.triu_indices(len(matrix), k=1)])
-    return None if over_pairs is None else Spread(over_pairs.mean, over_pairs.sd, len(matrix))
+    n = len(matrix)
+    without = [_mean_of_pairs(np.delete(np.delete(matrix, seed, 0), seed, 1)) for seed in range(n) if n > 2]
+    return Spread(_mean_of_pairs(matrix), math.sqrt(n * (n - 1)) * float(np.std(without or math.nan)), n)
+
+
+def _mean_of_pairs(matrix: FloatArray) -> float:
+    return float(matrix[np.triu_indices(len(matrix), k=1)].mean())
 
 
 def _smooth_ece(evidence: Evidence) -> Iterator[Cell]:

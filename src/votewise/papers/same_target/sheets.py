@@ -20,8 +20,8 @@ _LARGE = 10.0
 _NOTHING = "–"
 
 LEGEND = (
-    "ours, published: mean ± SD over seeds (n). apart: ours less the published in standard errors of that difference; "
-    "within 2 it agrees (within Student's t where the paper prints no SD)."
+    "ours, published: mean ± SD over seeds (n). apart: ours less the published in standard errors of that difference. "
+    "It agrees within what Student's t allows for the seeds of the SD: 2.3 for ten, 2.8 for five."
 )
 
 
@@ -120,7 +120,7 @@ def cost_lines(part: Cost) -> Sheet:
 def claim_lines(claims: Sequence[Claim]) -> Sheet:
     """A line a claim."""
     rows = ((claim.claim, claim.found or _NOTHING, claim.verdict) for claim in claims)
-    return Sheet(("the paper says", "ours", "verdict"), tuple(rows))
+    return Sheet(("statement", "ours", "verdict"), tuple(rows))
 
 
 def markdown(sheet: Sheet) -> str:

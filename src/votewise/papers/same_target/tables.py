@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -112,6 +112,7 @@ def table_4(evidence: Evidence) -> Table:
     return Table(
         "table-4", "curvature of the best models", (*cells, *_other_epochs(evidence)),
         notes=(
+            *_unconverged(evidence),
             _SLICE_NOTE,
             "Beyond the paper: the same at the last epoch, and at one epoch for all methods (150 of 200), since the "
             "best epochs of methods differ.",
@@ -256,6 +257,19 @@ def _detected(evidence: Evidence, outliers: str, scores: Sequence[str], printed:
         for group, key in rows.items()
         for score in scores
     )
+
+
+def _unconverged(evidence: Evidence) -> Iterator[str]:
+    """Where an eigenvalue or a trace did not come down to what was asked for."""
+    for part in ("full", readings.SLICE):
+        converged = evidence.numbers.get(f"best/{part}/converged", np.zeros(0))
+        error, trace = (evidence.numbers.get(f"best/{part}/{name}") for name in ("trace_error", "trace"))
+        missed = converged == 0
+        if missed.any() and error is not None and trace is not None:
+            yield (
+                f"{part}: {missed.sum()} of {np.isfinite(converged).sum()} measurements ended before the standard "
+                f"error of the trace was 2 %; the worst is {np.max(error[missed] / trace[missed]):.0%}."
+            )
 
 
 def _auroc(outliers: str, score: str) -> str:
