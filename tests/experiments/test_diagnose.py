@@ -36,8 +36,9 @@ from votewise.experiments.diagnose import (
     shared_items,
     to_train_again,
     undiagnosed,
+    unmeasured,
 )
-from votewise.experiments.execute import Listener, execute
+from votewise.experiments.execute import Keeping, Listener, execute
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig, model_maker, split_items, train_run_with_models
 from votewise.records import RecordStore, RunRecord, run_id
@@ -172,10 +173,10 @@ def test_weights_stay_where_they_are_wanted(tmp_path: Path) -> None:
 def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, trained: list[RunConfig]) -> None:
     store = RecordStore(tmp_path)
     execute(RUNS, MATERIAL, store, device="cpu")
-    assert undiagnosed(PLANS, store) == to_train_again(RUNS, PAIRS, store) == RUNS
+    assert list(undiagnosed(PLANS, store)) == to_train_again(PLANS, PAIRS, store) == RUNS
     assert len(do(store)) == 3
     assert trained == RUNS * 2
-    assert undiagnosed(PLANS, store) == to_train_again([], PAIRS, store) == []
+    assert (undiagnosed(PLANS, store), to_train_again({}, PAIRS, store)) == ({}, [])
 
 
 def test_an_interrupted_diagnosis_goes_on_from_the_weights(
@@ -205,18 +206,78 @@ def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, mo
     told = do(store)
     assert [record.status for record in told] == ["failed", "done", "done"]
     assert told[0].failure == "the loss must be finite, but NaN came. Look for NaN in weights."
+    assert [bool(store.attached(run_id(run.to_dict()))) for run in RUNS] == [True, False]
 
     assert do(store) == []
     monkeypatch.undo()
     monkeypatch.setattr(module, "_MOST", 12)
     assert [record.status for record in do(store, retry_failed=True, jobs=1)] == ["done"]
+    assert not any(store.attached(run_id(run.to_dict())) for run in RUNS)
+
+
+def test_a_way_that_could_not_be_measured_is_tried_again_if_asked(
+    tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise RuntimeError("an error of cuDNN")
+
+    monkeypatch.setattr(module, "_barrier", refuse)
+    store = RecordStore(tmp_path)
+    assert [(record.status, record.failure) for record in do(store)][2] == ("failed", "an error of cuDNN")
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_MOST", 12)
+    assert do(store) == []
+    (told,) = do(store, retry_failed=True)
+    assert (told.status, "plain/height" in told.numbers) == ("done", True)
+    assert trained == RUNS, "the weights were kept"
+
+
+def test_damaged_weights_fail_one_diagnosis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, real = RecordStore(tmp_path), module.diagnose
+
+    def damaged(*arguments: Any, **options: Any) -> None:
+        weights = store.folder / run_id(RUNS[0].to_dict()) / "best.safetensors"
+        content = bytearray(weights.read_bytes())
+        content[-1] ^= 1
+        weights.write_bytes(content)
+        real(*arguments, **options)
+
+    monkeypatch.setattr(module, "diagnose", damaged)
+    told = do(store)
+    assert [record.status for record in told] == ["failed", "done", "failed"]
+    assert "the bytes of best.safetensors have changed" in str(told[0].failure)
+
+
+def test_what_was_measured_of_other_models_is_measured_again(tmp_path: Path, trained: list[RunConfig]) -> None:
+    """As when a run is done again on a GPU, where it comes out otherwise."""
+    store = RecordStore(tmp_path)
+    do(store)
+    run = store.read(run_id(RUNS[0].to_dict()))
+    numbers = {**run.numbers, "soft_nll_best": run.numbers["soft_nll_best"] * 1.001}
+    store.write(replace(run, numbers=numbers), replace=True)
+    assert list(undiagnosed(PLANS, store)) == [RUNS[0]]
+    assert unmeasured(PAIRS, store) == PAIRS
+    assert to_train_again(undiagnosed(PLANS, store), PAIRS, store) == RUNS
+    assert do(store) == [], "trained again, here to the same bits, they are what was measured"
+    assert trained == [*RUNS, *RUNS]
+    assert undiagnosed(PLANS, store) == {}
+
+
+def test_weights_without_the_checkpoint_that_a_plan_wants_do_not_do(tmp_path: Path, trained: list[RunConfig]) -> None:
+    store = RecordStore(tmp_path)
+    execute(RUNS, MATERIAL, store, device="cpu", keeping=Keeping(models=True))
+    assert "common.safetensors" not in store.attached(run_id(RUNS[0].to_dict()))
+    wanted = [run for run in RUNS if "common" in PLANS[run].curvature]
+    assert to_train_again(PLANS, [], store) == wanted != []
+    do(store)
+    assert undiagnosed(PLANS, store) == {}
 
 
 def test_what_was_not_at_hand_is_measured_when_it_is(tmp_path: Path, trained: list[RunConfig]) -> None:
     store = RecordStore(tmp_path)
     do(store, outliers=[])
-    assert undiagnosed(PLANS, store) == []
-    assert undiagnosed(PLANS, store, outliers=OTHERS) == [RUNS[0]]
+    assert undiagnosed(PLANS, store) == {}
+    assert list(undiagnosed(PLANS, store, outliers=OTHERS)) == [RUNS[0]]
     (told,) = do(store)
     assert "noise/energy/auroc" in told.numbers
     assert trained == [*RUNS, RUNS[0]]

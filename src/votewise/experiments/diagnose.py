@@ -6,6 +6,7 @@ measured. It is made from the weights attached to the run's record, so that it c
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from votewise.datasets import OutlierImages
 from votewise.experiments.execute import NOBODY, Keeping, Listener, execute
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig, choose_device, environment, model_maker, split_items
-from votewise.records import RecordStore, RunRecord, run_id
+from votewise.records import RecordStore, RunRecord, RunSummary, run_id
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -35,6 +36,9 @@ DIAGNOSIS_VERSION = 2
 
 # Hessian products for an eigenvalue, and probes for a trace: a model that wants more is recorded as not converged.
 _MOST = 60
+
+# Part by which the loss of one model differs between the arithmetic of training and that of a measurement, at most.
+_SAME_LOSS = 2e-4
 
 # Of KNN and ODIN: as usual, and others to compare with.
 _NEIGHBOUR, _OTHER_NEIGHBOURS = 50, (1, 5, 10, 200)
@@ -122,14 +126,22 @@ def barrier_config(first: RunConfig, second: RunConfig) -> dict[str, Any]:
     return {"barrier": [first.to_dict(), second.to_dict()], "version": DIAGNOSIS_VERSION}
 
 
+def is_loss_of(loss: float, run: RunSummary | RunRecord) -> bool:
+    """Whether a loss that was measured of a model is that of a run's best one, but for the arithmetic.
+
+    A run that is done again has other models; what was measured of the former is none of theirs.
+    """
+    return math.isclose(loss, run.numbers["soft_nll_best"], rel_tol=_SAME_LOSS)
+
+
 def undiagnosed(
     plans: Mapping[RunConfig, Plan],
     store: RecordStore,
     *,
     outliers: Sequence[OutlierImages] = (),
     retry_failed: bool = False,
-) -> list[RunConfig]:
-    """The runs whose diagnosis the store lacks, or has without something that can now be measured.
+) -> dict[RunConfig, Plan]:
+    """The runs whose diagnosis the store lacks, has of other models, or has without something there is to measure.
 
     Args:
         plans: what to measure of which run.
@@ -148,15 +160,36 @@ def undiagnosed(
             return retry_failed
         wanted = [f"{when}/{FULL}/trace" for when in plan.curvature]
         wanted += [f"{other.name}/energy/auroc" for other in outliers if plan.unknown]
-        return not found.numbers.keys() >= set(wanted)
+        loss, run = found.numbers.get(f"best/{FULL}/loss"), _finished(config, store)
+        stale = loss is not None and run is not None and not is_loss_of(loss, run)
+        return stale or not found.numbers.keys() >= set(wanted)
 
-    return [config for config, plan in plans.items() if lacks(config, plan)]
+    return {config: plan for config, plan in plans.items() if lacks(config, plan)}
 
 
-def unmeasured(pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore) -> list[tuple[RunConfig, RunConfig]]:
-    """The pairs of runs the way between which the store lacks."""
+def unmeasured(
+    pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore, *, retry_failed: bool = False
+) -> list[tuple[RunConfig, RunConfig]]:
+    """The pairs of runs the way between which the store lacks, or has of other models."""
     known = diagnoses_of(store)
-    return [pair for pair in pairs if not known.has(run_id(barrier_config(*pair)))]
+
+    def lacks(pair: tuple[RunConfig, RunConfig]) -> bool:
+        name = run_id(barrier_config(*pair))
+        if not known.has(name):
+            return True
+        found = known.read(name)
+        if found.status == "failed":
+            return retry_failed
+        runs = [_finished(config, store) for config in pair]
+        return not all(run is None or is_loss_of(loss, run) for loss, run in zip(ends_of(found), runs, strict=True))
+
+    return [pair for pair in pairs if lacks(pair)]
+
+
+def ends_of(barrier: RunRecord) -> tuple[float, float]:
+    """The losses of the two models that a barrier lies between."""
+    losses = barrier.arrays["plain_losses"]
+    return float(losses[0]), float(losses[-1])
 
 
 def run_and_diagnose(
@@ -195,30 +228,60 @@ def run_and_diagnose(
         raise InputError(
             'a plan for the checkpoint "common" needs the epoch it is of', "None came", "Pass common_epoch"
         )
-    lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
-    keeping = Keeping(models=True, epoch=common_epoch, anew=frozenset(to_train_again(lacking, pairs, store)))
+    how: dict[str, Any] = {"outliers": outliers, "retry_failed": retry_failed}
+    lacking = undiagnosed(plans, store, **how)
+    anew = to_train_again(lacking, pairs, store, retry_failed=retry_failed)
+    keeping = Keeping(models=True, epoch=common_epoch, anew=frozenset(anew))
     records = execute(
         list(plans), material, store,
         device=device, jobs=jobs, retry_failed=retry_failed, keeping=keeping, listener=listener,
     )  # fmt: skip
-    lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
-    diagnose({run: plans[run] for run in lacking}, material, store, outliers=outliers, device=device, listener=listener)
-    measure_barriers(pairs, material, store, device=device, listener=listener)
+    diagnose(undiagnosed(plans, store, **how), material, store, outliers=outliers, device=device, listener=listener)
+    between = unmeasured(pairs, store, retry_failed=retry_failed)
+    measure_barriers(between, material, store, device=device, listener=listener)
     if not keep_models:
-        for record in records:
-            store.detach(record.run_id)
+        for config in plans.keys() - _still_wanted(plans, pairs, store, outliers):
+            store.detach(run_id(config.to_dict()))
     return records
 
 
+def _still_wanted(
+    plans: Mapping[RunConfig, Plan],
+    pairs: Sequence[tuple[RunConfig, RunConfig]],
+    store: RecordStore,
+    outliers: Sequence[OutlierImages],
+) -> set[RunConfig]:
+    """Runs of which something failed to be measured: with their weights it can be tried again."""
+    between = unmeasured(pairs, store, retry_failed=True)
+    return {
+        *undiagnosed(plans, store, outliers=outliers, retry_failed=True),
+        *(run for pair in between for run in pair),
+    }
+
+
 def to_train_again(
-    lacking: Sequence[RunConfig], pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore
+    lacking: Mapping[RunConfig, Plan],
+    pairs: Sequence[tuple[RunConfig, RunConfig]],
+    store: RecordStore,
+    *,
+    retry_failed: bool = False,
 ) -> list[RunConfig]:
-    """Finished runs that lack a diagnosis, or the way to another, and to whose records no weights are attached."""
-    wanted = [*lacking, *(run for pair in unmeasured(pairs, store) for run in pair)]
+    """Finished runs that lack a diagnosis, or the way to another, and to whose records the weights are not attached.
+
+    Args:
+        lacking: runs to diagnose, as of `undiagnosed`.
+        pairs: of runs, to measure the way between them.
+        store: where they lie.
+        retry_failed: whether a way whose measurement failed counts as lacking.
+    """
+    wanted = {config: {"best", *plan.curvature} for config, plan in lacking.items()}
+    for pair in unmeasured(pairs, store, retry_failed=retry_failed):
+        for config in pair:
+            wanted.setdefault(config, {"best"})
     return [
         config
-        for config in dict.fromkeys(wanted)
-        if _is_done(config, store) and not store.attached(run_id(config.to_dict()))
+        for config, states in wanted.items()
+        if _finished(config, store) and not {f"{state}.safetensors" for state in states} <= _attached(config, store)
     ]
 
 
@@ -246,8 +309,8 @@ def diagnose(
     chosen = choose_device(device)
     for config, plan in plans.items():
         if _has_models(config, store):
-            states = _attached_states(config, store)
-            work = partial(diagnose_run, Subject(config, material, chosen), states, plan, outliers)
+            subject = Subject(config, material, chosen)
+            work = partial(_diagnose_attached, subject, store, plan, outliers)
             _record_of(diagnosis_config(config, plan), work, store, chosen, listener)
 
 
@@ -259,7 +322,9 @@ def measure_barriers(
     device: str = "auto",
     listener: Listener = NOBODY,
 ) -> None:
-    """Measure the loss between the best models of pairs of runs of one seed, where it has not been.
+    """Measure the loss between the best models of pairs of runs of one seed; those without weights are left out.
+
+    What fails leaves a record that says why; the others go on.
 
     Args:
         pairs: of runs.
@@ -269,11 +334,20 @@ def measure_barriers(
         listener: who is told.
     """
     chosen = choose_device(device)
-    for pair in unmeasured(pairs, store):
+    for pair in pairs:
         if all(_has_models(run, store) for run in pair):
-            states = [_attached_states(run, store)["best"] for run in pair]
-            work = partial(_barrier, Subject(pair[0], material, chosen), states)
+            work = partial(_barrier_between, pair, store, Subject(pair[0], material, chosen))
             _record_of(barrier_config(*pair), work, store, chosen, listener)
+
+
+def _diagnose_attached(
+    subject: Subject, store: RecordStore, plan: Plan, outliers: Sequence[OutlierImages]
+) -> tuple[Numbers, Arrays]:
+    return diagnose_run(subject, _attached_states(subject.config, store), plan, outliers)
+
+
+def _barrier_between(pair: tuple[RunConfig, RunConfig], store: RecordStore, subject: Subject) -> tuple[Numbers, Arrays]:
+    return _barrier(subject, [_attached_states(run, store)["best"] for run in pair])
 
 
 def diagnose_run(
@@ -406,15 +480,13 @@ def _record_of(
     listener: Listener,
 ) -> None:
     """Do a diagnosis and keep what came of it, be it a reason why nothing did."""
-    import torch
-
     start = time.perf_counter()
     numbers: Numbers = {}
     arrays: Arrays = {}
     failure = None
     try:
         numbers, arrays = work()
-    except (InputError, torch.OutOfMemoryError) as error:
+    except (InputError, RuntimeError) as error:  # RuntimeError is what torch raises, of a GPU without memory too
         failure = str(error)
     record = RunRecord(
         config=config,
@@ -429,15 +501,21 @@ def _record_of(
     listener.on_diagnosis(record)
 
 
-def _is_done(config: RunConfig, store: RecordStore) -> bool:
+def _finished(config: RunConfig, store: RecordStore) -> RunSummary | None:
+    """The record of a run that came to its end; None if it did not, is not there, or is damaged."""
     try:
-        return store.read_summary(run_id(config.to_dict())).status == "done"
-    except InputError:  # it is not there, or damaged
-        return False
+        summary = store.read_summary(run_id(config.to_dict()))
+    except InputError:
+        return None
+    return summary if summary.status == "done" else None
+
+
+def _attached(config: RunConfig, store: RecordStore) -> set[str]:
+    return set(store.attached(run_id(config.to_dict())))
 
 
 def _has_models(config: RunConfig, store: RecordStore) -> bool:
-    return _is_done(config, store) and "best.safetensors" in store.attached(run_id(config.to_dict()))
+    return _finished(config, store) is not None and "best.safetensors" in _attached(config, store)
 
 
 def _attached_states(config: RunConfig, store: RecordStore) -> dict[str, State]:

@@ -100,9 +100,12 @@ def reproduce(
     pairs = barrier_pairs(list(plans))
     outliers = _outliers(data, quiet) if diagnostics else []
     lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
-    todo = [*missing_runs(configs, store, retry_failed=retry_failed), *to_train_again(lacking, pairs, store)]
+    todo = [
+        *missing_runs(configs, store, retry_failed=retry_failed),
+        *to_train_again(lacking, pairs, store, retry_failed=retry_failed),
+    ]
     if dry_run:
-        _tell_plan(configs, todo, material, store, chosen, jobs, as_json)
+        _tell_plan(configs, todo, material, store, chosen, jobs, len(lacking), as_json)
         return
     with follow_runs(todo, material, quiet or as_json) as listener:
         how: dict[str, Any] = {"device": chosen, "jobs": jobs, "retry_failed": retry_failed, "listener": listener}
@@ -115,7 +118,8 @@ def reproduce(
         else:
             records = execute(configs, material, store, **how)
     _tell_results(compare_with_paper(records), records, as_json)
-    if any(record.status == "failed" for record in records):
+    unmeasured = undiagnosed(plans, store, outliers=outliers, retry_failed=True)
+    if unmeasured or any(record.status == "failed" for record in records):
         raise typer.Exit(1)
 
 
@@ -139,15 +143,17 @@ def _tell_plan(
     store: RecordStore,
     device: str,
     jobs: int | None,
+    lacking: int,
     as_json: bool,
 ) -> None:
-    """What would be run, and how long it would take."""
+    """What would be run, and how long training would take."""
     from votewise.experiments.estimate import expected_seconds
 
     seconds = expected_seconds(todo, material, store, device=device, jobs=jobs)
     if as_json:
         planned = [config.to_dict() for config in todo]
         plan = {"runs": len(configs), "done": len(configs) - len(todo), "device": device, "expected_seconds": seconds}
+        plan["diagnoses"] = lacking
         options.print_json({**plan, "todo": planned})
         return
     screen = options.console()
@@ -157,6 +163,8 @@ def _tell_plan(
         screen.print(f"{len(todo)} of {len(configs)} runs to do on {device}, in about {_duration(seconds)}.")
     else:
         screen.print(f"All {len(configs)} runs are there already.")
+    if lacking:
+        screen.print(f"{lacking} {'diagnosis' if lacking == 1 else 'diagnoses'} to make.")
 
 
 def _tell_results(lines: Sequence[Line], records: Sequence[RunSummary], as_json: bool) -> None:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray
 from votewise._errors import InputError
-from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, shared_items
+from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, ends_of, is_loss_of, shared_items
 from votewise.experiments.material import Material
-from votewise.experiments.run import softmax
+from votewise.experiments.run import RUN_VERSION, softmax
 from votewise.papers.same_target import by_votes
 from votewise.papers.same_target.across import Sight, barriers, likeness_within
 from votewise.papers.same_target.evidence import Evidence, Run
@@ -65,7 +65,9 @@ def reduce_runs(store: RecordStore, material: Material | None, *, precision: str
 
 def paper_runs(store: RecordStore, precision: str) -> Records:
     """The finished runs of the paper's recipe, in the order of method, votes, period and seed."""
-    found = {_run(record): record for record in store.records() if _is_paper_run(record, precision)}
+    theirs = [record for record in store.records() if _is_paper_run(record, precision)]
+    _checksum(theirs, None)
+    found = {_run(record): record for record in theirs}
     return {run: found[run] for run in sorted(found, key=lambda run: (run.method, run.votes or 0, run.hold, run.seed))}
 
 
@@ -75,7 +77,8 @@ def _is_paper_run(record: RunRecord, precision: str) -> bool:
         return False
     mixed = MIXUP_ALPHA if config["method"] == "mixup" else 0.0
     recipe = replace(paper_recipe(), precision=precision, mixup=mixed).to_dict()
-    return config["recipe"] == recipe and (config["held_out"], config["selected"]) == (0.2, 0.0)
+    common = (config["held_out"], config["selected"], config["version"]) == (0.2, 0.0, RUN_VERSION)
+    return common and config["recipe"] == recipe
 
 
 def _run(record: RunRecord) -> Run:
@@ -92,7 +95,7 @@ def _checksum(records: Any, material: Material | None) -> str:
             f"checksums {', '.join(sorted(name[:8] for name in sums))} came",
             "Pass the data the runs were made on, and keep runs on other data in another folder",
         )
-    return sums.pop()
+    return sums.pop() if sums else ""
 
 
 def _diagnoses(measured: Sequence[RunRecord], records: Records) -> dict[Run, RunRecord]:
@@ -112,8 +115,7 @@ def _diagnoses(measured: Sequence[RunRecord], records: Records) -> dict[Run, Run
 def _is_of_its_models(diagnosis: RunRecord, run: RunRecord) -> bool:
     """Whether a diagnosis is of today's kind and, as far as it tells, of the models whose scores the run has."""
     loss = diagnosis.numbers.get("best/full/loss")
-    same = loss is None or math.isclose(loss, run.numbers["soft_nll_best"], rel_tol=1e-3)
-    return same and diagnosis.config.get("version") == DIAGNOSIS_VERSION
+    return (loss is None or is_loss_of(loss, run)) and diagnosis.config.get("version") == DIAGNOSIS_VERSION
 
 
 def _reduced(
@@ -173,8 +175,8 @@ def _most_disputed(people: FloatArray) -> IntArray:
 def _across(
     measured: Sequence[RunRecord], records: Records, diagnoses: Mapping[Run, RunRecord], material: Material | None
 ) -> dict[str, npt.NDArray[Any]]:
-    ids = {run_id(record.config) for record in records.values()}
-    pairs = [record for record in measured if _is_pair_of(record, ids)]
+    runs = {run_id(record.config): record for record in records.values()}
+    pairs = [record for record in measured if _is_pair_of(record, runs)]
     devices = {record.environment.get("device", "not recorded") for record in records.values()}
     found: dict[str, npt.NDArray[Any]] = {
         "devices": np.array(sorted(devices)),
@@ -192,10 +194,13 @@ def _across(
     return found
 
 
-def _is_pair_of(record: RunRecord, ids: set[str]) -> bool:
-    """Whether a record is a barrier, of today's kind, between two of the runs."""
-    ends: list[Any] = record.config.get("barrier", [])  # type: ignore[assignment]
-    return bool(ends) and {run_id(run) for run in ends} <= ids and record.config.get("version") == DIAGNOSIS_VERSION
+def _is_pair_of(record: RunRecord, runs: Mapping[str, RunRecord]) -> bool:
+    """Whether a record is a barrier, of today's kind, between the models of two of the runs."""
+    pair: list[Any] = record.config.get("barrier", [])  # type: ignore[assignment]
+    ends = [runs.get(run_id(run)) for run in pair]
+    if not ends or record.config.get("version") != DIAGNOSIS_VERSION:
+        return False
+    return all(run is not None and is_loss_of(loss, run) for loss, run in zip(ends_of(record), ends, strict=True))
 
 
 def _sights(
