@@ -113,7 +113,7 @@ def test_leaves_the_model_as_it_was(fails: bool) -> None:
     state = {name: value.clone() for name, value in model.state_dict().items()}
     weights = list(model.parameters())
     if fails:
-        with pytest.raises(RuntimeError):
+        with pytest.raises(InputError, match="the model must take inputs of shape"):
             gradcam_maps(model, model.conv, images().flatten(1), CLASSES)
     else:
         gradcam_maps(model, model.conv, images(), CLASSES)

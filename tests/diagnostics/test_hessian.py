@@ -257,11 +257,44 @@ def test_one_parameter_and_a_loss_without_curvature() -> None:
     with Hessian(Scaled(), logits, [[0.5, 0.5]]) as hessian:
         assert hessian.product(torch.ones(1).double()).item() == pytest.approx(1.0)  # variance of +-1
         assert hessian.loss == pytest.approx(math.log(2))
-    for constant in (lambda x: x, lambda x: x.detach()):  # no parameter is used; no derivative exists at all
-        model = Scaled()
-        model.forward = constant  # type: ignore[method-assign]
-        with Hessian(model, logits, [[0.5, 0.5]]) as hessian:
-            assert hessian.product(torch.ones(1).double()).tolist() == [0.0]
+    model = Scaled()
+    model.forward = torch.no_grad()(model.forward)  # type: ignore[method-assign]
+    with pytest.raises(InputError) as error:
+        Hessian(model, logits, [[0.5, 0.5]])
+    assert str(error.value) == (
+        "the logits must have a derivative by the model's parameters, but they have none. Take no_grad and detach out "
+        "of the model."
+    )
+
+
+class Attentive(nn.Module):
+    """A layer of attention, of which torch's quick kinds cannot be derived twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True).double()
+        self.head = nn.Linear(4, 3).double()
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.head(self.layer(x).mean(dim=1))
+        return logits
+
+
+def test_attention_can_be_derived_twice() -> None:
+    torch.manual_seed(0)
+    model, x = Attentive(), torch.randn(3, 5, 4, dtype=torch.float64)
+    targets = torch.rand(3, 3, dtype=torch.float64).softmax(dim=1)
+    with Hessian(model, x, targets) as hessian:
+        vector, step = torch.randn(hessian.size, dtype=torch.float64), 1e-5
+        found = hessian.product(vector)
+    weights = nn.utils.parameters_to_vector(model.parameters()).detach()
+    gradients = []
+    for sign in (1, -1):
+        nn.utils.vector_to_parameters(weights + sign * step * vector, model.parameters())
+        model.zero_grad()
+        (-(targets * torch.log_softmax(model.eval()(x), dim=1)).sum() / 3).backward()
+        gradients.append(nn.utils.parameters_to_vector([p.grad for p in model.parameters()]))
+    torch.testing.assert_close(found, (gradients[0] - gradients[1]) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
 def test_bad_input_is_refused_in_full_sentences() -> None:
@@ -272,6 +305,17 @@ def test_bad_input_is_refused_in_full_sentences() -> None:
             Hessian(*arguments, **options)  # type: ignore[arg-type]
         return str(caught.value)
 
+    with torch.inference_mode():
+        assert refused(model, inputs, targets) == (
+            "derivatives must be possible, but torch.inference_mode is on. Call this outside of it."
+        )
+    assert refused(nn.Linear(4, 3).bfloat16(), torch.ones(1, 4), [[1, 0, 0]]) == (
+        "the model must be in float32 or float64, as its second derivatives drown in the rounding of fewer bits, but it "
+        "is in torch.bfloat16. Measure copy.deepcopy(model).float()."
+    )
+    assert refused(nn.Linear(4, 3), torch.ones(1, 4).double(), [[1, 0, 0]]).startswith(
+        "the model must take inputs of shape (1, 4) and type torch.float64, but it says: "
+    )
     assert refused(model, inputs.numpy(), targets) == (
         "inputs must be Tensor, but ndarray came. Pass torch.from_numpy(...) of an array."
     )

@@ -494,8 +494,12 @@ class TestCollecting:
 
     def test_hooks_go_even_when_the_model_fails(self) -> None:
         model = small_resnet()
-        with pytest.raises(RuntimeError):
+        with pytest.raises(InputError) as error:
             ood.collect_outputs(model, torch.zeros(2, 5, 32, 32))
+        assert str(error.value).startswith(
+            "the model must take inputs of shape (2, 5, 32, 32) and type torch.float32, but it says: Given groups=1, "
+        )
+        assert str(error.value).endswith(". Prepare the inputs as in training.")
         assert model.training
         assert not any(module._forward_pre_hooks for module in model.modules())
 

@@ -11,7 +11,7 @@ import torch
 
 from oracles.curvature import DenseOperator, with_spectrum
 from votewise import InputError
-from votewise.diagnostics import Trace, deflated_trace, hutchinson, lanczos
+from votewise.diagnostics import Trace, deflated_trace, exact_trace, hutchinson, lanczos
 
 Estimator = Callable[..., Trace]
 
@@ -140,3 +140,11 @@ def test_bad_input_is_refused() -> None:
     )
     with pytest.raises(InputError, match="products with the Hessian must be finite, but NaN or infinity came"):
         hutchinson(DenseOperator(torch.full((2, 2), math.inf)))
+
+
+def test_the_exact_trace_of_any_small_matrix() -> None:
+    rng = np.random.default_rng(3)
+    matrix = rng.normal(size=(7, 7))
+    found = exact_trace(DenseOperator(torch.from_numpy(matrix + matrix.T)))
+    assert (found.value, found.standard_error, found.probes) == (pytest.approx(2 * np.trace(matrix)), 0.0, 7)
+    assert found.converged

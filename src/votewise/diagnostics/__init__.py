@@ -38,4 +38,5 @@ from votewise.diagnostics.ood import predictive_entropy as predictive_entropy
 from votewise.diagnostics.slices import high_disagreement_slices as high_disagreement_slices
 from votewise.diagnostics.trace import Trace as Trace
 from votewise.diagnostics.trace import deflated_trace as deflated_trace
+from votewise.diagnostics.trace import exact_trace as exact_trace
 from votewise.diagnostics.trace import hutchinson as hutchinson

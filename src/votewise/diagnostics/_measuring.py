@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from votewise._checks import check_kind, check_simplex, check_whole_number
 from votewise._errors import InputError
+from votewise.diagnostics._tensors import as_array, check_derivable, outputs_of
 
 
 class Data(NamedTuple):
@@ -36,7 +38,7 @@ class Data(NamedTuple):
 def check_data(inputs: Tensor, targets: npt.ArrayLike | Tensor) -> Data:
     """Return inputs and targets as tensors of equally many rows, the targets on the simplex, float64."""
     check_kind("inputs", inputs, Tensor, "Pass torch.from_numpy(...) of an array")
-    probs = check_simplex("targets", targets.detach().cpu().numpy() if isinstance(targets, Tensor) else targets)
+    probs = check_simplex("targets", as_array(targets))
     rows = len(inputs) if inputs.ndim else 0
     if rows != len(probs):
         raise InputError(
@@ -54,6 +56,7 @@ def check_batch_size(batch_size: int | None, rows: int) -> int:
 
 def check_trainable(model: nn.Module) -> list[nn.Parameter]:
     """The parameters a derivative is taken with respect to, at least one."""
+    check_derivable()
     check_kind("model", model, nn.Module, "Pass the trained network itself")
     trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not trainable:
@@ -62,12 +65,19 @@ def check_trainable(model: nn.Module) -> list[nn.Parameter]:
             f"none of its {len(list(model.parameters()))} requires a gradient",
             "Set requires_grad on those to measure",
         )
+    short = {str(parameter.dtype) for parameter in trainable} - {"torch.float32", "torch.float64"}
+    if short:
+        raise InputError(
+            "the model must be in float32 or float64, as its second derivatives drown in the rounding of fewer bits",
+            f"it is in {', '.join(sorted(short))}",
+            "Measure copy.deepcopy(model).float()",
+        )
     return trainable
 
 
 def summed_loss(model: nn.Module, batch: Data) -> Tensor:
     """Soft cross-entropy of a batch, summed over its rows."""
-    logits = model(batch.inputs)
+    logits = outputs_of(model, batch.inputs)
     if not isinstance(logits, Tensor) or logits.shape != batch.targets.shape:
         came = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
         raise InputError(
@@ -107,6 +117,7 @@ def arithmetic(device: torch.device, *, tf32: bool = False) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(torch.enable_grad())
         stack.enter_context(torch.autocast(device.type, enabled=False))
+        stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # the other kinds of attention have no second derivative
         stack.enter_context(
             torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=not tf32, allow_tf32=tf32)
         )

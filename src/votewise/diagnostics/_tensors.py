@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -26,6 +27,26 @@ def as_array(values: Any) -> Any:
         return values
     host = values.detach().cpu()
     return (host.float() if host.dtype == torch.bfloat16 else host).numpy()
+
+
+def check_derivable() -> None:
+    """Refuse to go on where torch records nothing to derive."""
+    if torch.is_inference_mode_enabled():
+        raise InputError("derivatives must be possible", "torch.inference_mode is on", "Call this outside of it")
+
+
+def outputs_of(model: Callable[[Tensor], Any], inputs: Tensor) -> Any:
+    """What a model makes of inputs; where torch cannot, in words."""
+    try:
+        return model(inputs)
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        raise InputError(
+            f"the model must take inputs of shape {tuple(inputs.shape)} and type {inputs.dtype}",
+            f"it says: {str(error).splitlines()[0].rstrip('.')}",
+            "Prepare the inputs as in training",
+        ) from error
 
 
 def check_numbers(name: str, values: Any, axes: int, *, or_more: bool = False) -> Tensor:

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
-from votewise._checks import IntArray, check_rows, first_few
+from votewise._checks import IntArray, check_kind, check_rows, first_few
 from votewise._errors import InputError
 from votewise.diagnostics._measuring import check_data, check_trainable, evaluating
 from votewise.diagnostics.determinism import check_deterministic
 from votewise.diagnostics.eigenvalues import Spectrum, lanczos
 from votewise.diagnostics.hessian import Hessian
-from votewise.diagnostics.trace import Trace, deflated_trace
+from votewise.diagnostics.trace import Trace, deflated_trace, exact_trace
 
 FULL = "full"
 
@@ -84,7 +84,7 @@ def curvature(
         tolerance: relative residual of eigenvalues.
         relative_error: standard error of the trace, as a share of it.
         max_products: of Lanczos, which keeps as many vectors in memory.
-        max_probes: of the trace.
+        max_probes: of the trace, which is exact where the model has no more parameters than that.
         seed: of start vector and probes; all slices see the same ones.
     """
     check_trainable(model)
@@ -98,7 +98,12 @@ def curvature(
         chosen = data.rows(rows)
         with Hessian(model, *chosen, batch_size=batch_size, keep_graph=keep_graph, tf32=tf32) as hessian:
             spectrum = lanczos(hessian, tolerance=tolerance, max_products=max_products, seed=seed)
-            trace = deflated_trace(hessian, spectrum, relative_error=relative_error, max_probes=max_probes, seed=seed)
+            if hessian.size <= max_probes:
+                trace = exact_trace(hessian)
+            else:
+                trace = deflated_trace(
+                    hessian, spectrum, relative_error=relative_error, max_probes=max_probes, seed=seed
+                )
         return _summary(len(rows), hessian.loss, spectrum, trace)
 
     return {name: measure(rows) for name, rows in parts.items()}
@@ -122,6 +127,7 @@ def _summary(items: int, loss: float, spectrum: Spectrum, trace: Trace) -> Curva
 
 def _check_slices(slices: Mapping[str, npt.ArrayLike], n_items: int) -> dict[str, IntArray]:
     """Row numbers by name, each slice with at least one."""
+    check_kind("slices", slices, Mapping, "Pass row numbers by name, as of high_disagreement_slices")
     checked = {name: check_rows(rows, n_items) for name, rows in slices.items()}
     wrong = [name for name, rows in checked.items() if not len(rows) or name == FULL]
     if wrong:

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from votewise._checks import FloatArray, IntArray, check_whole_number, frozen
+from votewise._checks import FloatArray, IntArray, check_kind, check_whole_number, frozen
 from votewise._errors import InputError
 from votewise.diagnostics._measuring import arithmetic, evaluating
-from votewise.diagnostics._tensors import as_array, check_inputs, check_numbers, device_of
+from votewise.diagnostics._tensors import as_array, check_derivable, check_inputs, check_numbers, device_of, outputs_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,7 @@ def gradcam_maps(model: nn.Module, layer: nn.Module, inputs: Tensor, classes: An
     Returns:
         (N, h, w) maps at the layer's size, not negative, on the model's device.
     """
+    check_derivable()
     size = check_whole_number("batch_size", batch_size, least=1)
     given = check_inputs("inputs", inputs)
     device = device_of(model)
@@ -80,6 +81,7 @@ def upsampled_maps(maps: Tensor, size: tuple[int, int]) -> Tensor:
         maps: as `gradcam_maps` gives them.
         size: (H, W).
     """
+    check_kind("maps", maps, Tensor, "Pass what gradcam_maps gives")
     if maps.ndim != 3:
         raise InputError("maps must be of shape (N, h, w)", f"{tuple(maps.shape)} came", "Pass one map for each image")
     smooth = functional.interpolate(maps[:, None], size=size, mode="bilinear", align_corners=False)[:, 0]
@@ -133,7 +135,7 @@ def _forward_from(layer: nn.Module, model: nn.Module, images: Tensor) -> tuple[T
 
     weights = {name: weight.detach() for name, weight in model.named_parameters()}
     with layer.register_forward_hook(begin_graph):
-        logits = torch.func.functional_call(model, weights, (images,))
+        logits = outputs_of(lambda given: torch.func.functional_call(model, weights, (given,)), images)
     if len(leaves) != 1:
         raise InputError("layer must run once on the way to the logits", f"it ran {len(leaves)} times", "Pick another")
     return leaves[0], logits

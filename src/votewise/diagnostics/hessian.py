@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from votewise._checks import check_kind
 from votewise._errors import InputError
 from votewise.diagnostics._derivatives import QuickSecondDerivatives
 from votewise.diagnostics._measuring import (
@@ -150,6 +151,7 @@ class Hessian:
     def _check_product(self, vector: Tensor) -> None:
         if self._released:
             raise InputError("a Hessian gives products until it is released", "it was", "Make a new one")
+        check_kind("vector", vector, Tensor, "Pass a tensor")
         if vector.shape != (self.size,):
             raise InputError(
                 f"the vector must be flat, one number for each of {self.size:,} parameters",
@@ -166,7 +168,11 @@ def _channels_last(inputs: Tensor) -> Tensor:
 def _gradient(loss: Tensor, parameters: list[nn.Parameter]) -> tuple[Tensor, ...]:
     """Derivatives of a loss that can be derived again; zeros where it does not depend on a parameter."""
     if not loss.requires_grad:
-        return tuple(torch.zeros_like(parameter) for parameter in parameters)
+        raise InputError(
+            "the logits must have a derivative by the model's parameters",
+            "they have none",
+            "Take no_grad and detach out of the model",
+        )
     return torch.autograd.grad(loss, parameters, create_graph=True, materialize_grads=True)
 
 

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from votewise._checks import FloatArray, check_matrix, check_number, check_whole_number, first_few
+from votewise._checks import FloatArray, check_kind, check_matrix, check_number, check_whole_number, first_few
 from votewise._errors import InputError
 from votewise._numerics import average_ranks
 from votewise.diagnostics._measuring import evaluating
-from votewise.diagnostics._tensors import check_inputs, check_numbers, device_of
+from votewise.diagnostics._tensors import check_derivable, check_inputs, check_numbers, device_of, outputs_of
 
 # Distances held at once: 128 MiB of float64.
 _MOST_DISTANCES = 1 << 24
@@ -136,6 +136,7 @@ def odin(
         epsilon: the step, in pixels from 0 to 1.
         batch_size: rows of a pass.
     """
+    check_derivable()
     check_number("temperature", temperature, _COLDEST, _HOTTEST)
     batches = _batches(model, inputs, batch_size)
     if not inputs.is_floating_point():
@@ -158,6 +159,8 @@ def collect_outputs(
         batch_size: rows of a pass.
     """
     batches = _batches(model, inputs, batch_size)
+    if head is not None:
+        check_kind("head", head, nn.Module, "Pass the layer itself, as model.head")
     layers = [head] if head is not None else [each for each in model.modules() if isinstance(each, nn.Linear)]
     logits, features = [], []
     with evaluating(model), _watching(layers) as seen:
@@ -185,6 +188,7 @@ def ood_scores(
         normalise: as in `knn`.
         squared: as in `knn`.
     """
+    check_kind("outputs", outputs, Outputs, "Pass what collect_outputs gives")
     logits = _on_host(outputs.logits)
     return {
         "energy": energy(logits),
@@ -305,7 +309,7 @@ def _batches(model: nn.Module, inputs: Tensor, batch_size: int) -> Iterator[Tens
 
 @torch.no_grad()
 def _logits(model: nn.Module, batch: Tensor) -> Tensor:
-    return _check_logits(model(batch), len(batch))
+    return _check_logits(outputs_of(model, batch), len(batch))
 
 
 def _check_logits(logits: object, rows: int) -> Tensor:
@@ -317,7 +321,10 @@ def _check_logits(logits: object, rows: int) -> Tensor:
 
 def _per_channel(std: float | Sequence[float], inputs: Tensor) -> Tensor:
     """The std of each channel, shaped to divide inputs (N, C, ...)."""
-    values = np.atleast_1d(np.asarray(std, dtype=np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(std, dtype=np.float64))
+    except (TypeError, ValueError):
+        values = np.zeros(0)
     channels = inputs.shape[1] if inputs.ndim > 1 else 1
     if values.ndim != 1 or len(values) not in {1, channels} or not (values > 0).all() or not np.isfinite(values).all():
         raise InputError(
@@ -332,7 +339,7 @@ def _more_certain(model: nn.Module, batch: Tensor, step: Tensor, temperature: fl
     """Inputs moved by a step, in each coordinate, to where the model's top class is more probable."""
     with torch.enable_grad():
         x = batch.detach().requires_grad_()
-        scaled = _check_logits(model(x), len(x)) / temperature
+        scaled = _check_logits(outputs_of(model, x), len(x)) / temperature
         # Times the temperature: the sign is the same, and small derivatives are not lost in half precision.
         certainty = temperature * torch.log_softmax(scaled, dim=1).max(dim=1).values.sum()
         slope = _derivative(certainty, x)
