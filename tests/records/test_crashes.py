@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from votewise._errors import InputError
 from votewise.records import RecordStore, RunRecord, differences
 
 SMALL = RunRecord(config={"seed": 0}, status="done", arrays={"rows": np.arange(3)})
@@ -116,7 +117,8 @@ def test_a_folder_that_may_only_be_read() -> None:
 
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "runs").touch()
-    store = RecordStore(tmp_path / "runs")
-    assert store.ids() == []
-    with pytest.raises(FileExistsError):
-        store.write(SMALL)
+    with pytest.raises(InputError) as error:
+        RecordStore(tmp_path / "runs")
+    assert str(error.value) == (
+        f"{str(tmp_path / 'runs')!r} must be a folder for records, but it is a file. Name another."
+    )

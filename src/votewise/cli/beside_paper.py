@@ -20,18 +20,21 @@ if TYPE_CHECKING:
     from votewise.records import RecordStore
 
 
+USUAL_RUNS = Path("runs")
+
+
 @dataclass(frozen=True)
 class Sources:
     """Where the numbers come from.
 
     Attributes:
-        runs: folder of records; where it has none, `results` are taken.
+        runs: folder of records; if none is named, those in "runs" or, where there are none, `results` are taken.
         results: folder of runs in brief.
         data: folder with CIFAR-10H, for what needs the votes themselves.
         precision: of the runs to take.
     """
 
-    runs: Path
+    runs: Path | None
     results: Path
     data: Path | None
     precision: str
@@ -58,7 +61,7 @@ def tell_parts(
         as_json: print JSON.
         quiet: no notes.
     """
-    from votewise.papers.same_target.page import tell_coverage, write_figures, write_page
+    from votewise.papers.same_target.page import write_figures, write_page
     from votewise.papers.same_target.parts import PARTS, coverage, find_parts
     from votewise.papers.same_target.results import read_results, write_results
 
@@ -82,21 +85,21 @@ def tell_parts(
         _print_json(parts, {**asdict(found), "written": [str(path) for path in written]})
         return
     _print_parts(parts)
-    for told in (tell_coverage(found), *(f"wrote {path}" for path in written)):
+    for told in (f"{found.there} of the paper's {found.wanted} runs are there", *(f"wrote {path}" for path in written)):
         options.note(told, quiet)
 
 
 def _evidence(sources: Sources, quiet: bool) -> Evidence:
-    """What the runs show or, where there are none, the results kept of some."""
+    """What the runs show or, where none are named or there, the results kept of some."""
     from votewise.papers.same_target.results import read_results
     from votewise.records import RecordStore
 
-    if RecordStore(sources.runs).ids():
+    if sources.runs is not None or RecordStore(USUAL_RUNS).ids():
         return _reduced(sources, quiet)
     if not RecordStore(sources.results).ids():
         raise InputError(
             "there must be runs or results to show",
-            f"neither {str(sources.runs)!r} nor {str(sources.results)!r} has any",
+            f"neither {str(USUAL_RUNS)!r} nor {str(sources.results)!r} has any",
             "Name the folder with --runs or --results, or do the runs first (leave --only out)",
         )
     options.note(f"from the results in {sources.results}", quiet)
@@ -108,7 +111,7 @@ def _reduced(sources: Sources, quiet: bool) -> Evidence:
     from votewise.papers.same_target.reduce import reduce_runs
     from votewise.records import RecordStore
 
-    store = RecordStore(sources.runs)
+    store = RecordStore(sources.runs or USUAL_RUNS)
     _tell_faults(store, quiet)
     return reduce_runs(store, _material(sources.data, quiet), precision=sources.precision)
 

@@ -1,4 +1,4 @@
-"""What a terminal shows while runs are trained: how many are done, items a second, time left."""
+"""What a terminal shows while runs are trained and diagnosed: how many are done, items a second, time left."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, kept: bool = True) -> Iterator[Listener]:
-    """A listener that draws a bar on a terminal, and tells notes and failures as they come.
+def follow_runs(
+    todo: Sequence[RunConfig], material: Material, quiet: bool, *, diagnoses: int = 0, kept: bool = True
+) -> Iterator[Listener]:
+    """A listener that draws bars on a terminal, and tells notes and failures as they come.
 
     Args:
         todo: the runs that will be trained.
         material: what they are made of.
-        quiet: no bar.
+        quiet: no bars.
+        diagnoses: how many will be made once the runs are done.
         kept: whether finished runs are kept, which is told when the user interrupts.
     """
     from rich.console import Console
@@ -33,7 +36,7 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, k
     from votewise.experiments.execute import Listener
 
     columns = (
-        TextColumn("{task.fields[ended]} of {task.fields[runs]} runs{task.fields[diagnosed]}"),
+        TextColumn("{task.fields[ended]} of {task.fields[all]} {task.description}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
@@ -44,7 +47,10 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, k
     silent = quiet or not sys.stderr.isatty()
     with Progress(*columns, console=Console(stderr=True), disable=silent, speed_estimate_period=300) as display:
         images = sum(training_images(config, material) for config in todo)
-        task = display.add_task("", total=images, ended=0, runs=len(todo), rate="", diagnosed="")
+        task = display.add_task("runs", total=images, ended=0, all=len(todo), rate="", visible=bool(todo))
+        measuring = display.add_task(
+            "diagnoses", total=diagnoses, ended=0, all=diagnoses, rate="", start=not todo, visible=diagnoses > 0
+        )
 
         def on_images(more: int) -> None:
             display.advance(task, more)
@@ -56,13 +62,15 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, k
             nonlocal ended
             ended += 1
             display.update(task, ended=ended)
+            if ended == len(todo):
+                display.start_task(measuring)
             if record.status == "failed":
                 options.note(f"{_name(record)} failed: {record.failure}", quiet=False)
 
         def on_diagnosis(record: RunRecord) -> None:
             nonlocal diagnosed
             diagnosed += 1
-            display.update(task, diagnosed=f", {diagnosed} diagnosed")
+            display.update(measuring, advance=1, ended=diagnosed)
             if record.status == "failed":
                 options.note(f"a diagnosis failed: {record.failure}", quiet=False)
 
@@ -73,7 +81,9 @@ def follow_runs(todo: Sequence[RunConfig], material: Material, quiet: bool, *, k
             yield Listener(on_done=on_done, on_images=on_images, on_diagnosis=on_diagnosis, on_note=on_note)
         except KeyboardInterrupt:
             if kept:
-                options.note(f"{ended} of {len(todo)} runs are done and kept; the same command goes on.", quiet=False)
+                done = f"{ended} of {len(todo)} runs"
+                measured = f" and {diagnosed} of {diagnoses} diagnoses" if diagnoses else ""
+                options.note(f"{done}{measured} are done and kept; the same command goes on.", quiet=False)
             raise
 
 

@@ -56,6 +56,8 @@ class RecordStore:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         """Name the folder; it is created by the first record written."""
         self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(f"{str(self.folder)!r} must be a folder for records", "it is a file", "Name another")
 
     def ids(self) -> list[str]:
         """The ids of all records, readable or not, sorted."""

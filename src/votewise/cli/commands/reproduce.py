@@ -14,6 +14,7 @@ import typer
 from votewise._checks import check_choice
 from votewise._errors import InputError
 from votewise.cli import options
+from votewise.cli.beside_paper import USUAL_RUNS, Sources, tell_parts
 from votewise.cli.options import Json, Quiet
 from votewise.cli.run_display import follow_runs
 
@@ -37,7 +38,10 @@ def reproduce(
     data: Annotated[
         Path | None, typer.Option(help="Folder with CIFAR-10H; $VOTEWISE_DATA if left out.", show_default=False)
     ] = None,
-    runs: Annotated[Path, typer.Option(help="Folder of the records; what is in it is not done again.")] = Path("runs"),
+    runs: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the records; what is in it is not done again [runs].", show_default=False),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     precision: Annotated[
         str | None, typer.Option(help="bf16 or fp32; bf16 on a GPU if left out.", show_default=False)
@@ -73,19 +77,17 @@ def reproduce(
     """Repeat a paper's runs; numbers beside its own."""
     check_choice("the paper", paper, PAPERS)
     if only is not None or output is not None or reduce or page is not None:
-        from votewise.cli.beside_paper import Sources, tell_parts
-
         sources = Sources(runs, results, data, precision or "bf16")
         tell_parts(sources, only, output, page, reduce=reduce, as_json=as_json, quiet=quiet)
         return
     options.require_torch("training")
     from votewise.datasets import load_cifar10h
-    from votewise.experiments.diagnose import run_and_diagnose, to_train_again, undiagnosed
+    from votewise.experiments.diagnose import run_and_diagnose, to_train_again, undiagnosed, unmeasured
     from votewise.experiments.execute import execute, missing_runs
     from votewise.experiments.material import Material
     from votewise.experiments.run import choose_device
     from votewise.papers.same_target import compare_with_paper, suite_runs, tiny_material
-    from votewise.papers.same_target.diagnoses import barrier_pairs, common_epoch, plan_of
+    from votewise.papers.same_target.diagnoses import TINY_PLAN, barrier_pairs, common_epoch, plan_of
     from votewise.papers.same_target.suites import find_suites
     from votewise.records import RecordStore
 
@@ -94,9 +96,9 @@ def reproduce(
     material = Material.of_images("cifar10h", load_cifar10h(data))
     if suite == "tiny":
         material = tiny_material(material)
-    store = RecordStore(runs)
+    store = RecordStore(runs or USUAL_RUNS)
     configs = suite_runs(suite, material, seeds=seeds, precision=precision or ("bf16" if chosen == "cuda" else "fp32"))
-    plans = {config: plan_of(config) for config in configs if diagnostics}
+    plans = {config: TINY_PLAN if suite == "tiny" else plan_of(config) for config in configs if diagnostics}
     pairs = barrier_pairs(list(plans))
     outliers = _outliers(data, quiet) if diagnostics else []
     lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
@@ -107,7 +109,8 @@ def reproduce(
     if dry_run:
         _tell_plan(configs, todo, material, store, chosen, jobs, len(lacking), as_json)
         return
-    with follow_runs(todo, material, quiet or as_json) as listener:
+    measurements = len(lacking) + len(unmeasured(pairs, store, retry_failed=retry_failed))
+    with follow_runs(todo, material, quiet or as_json, diagnoses=measurements) as listener:
         how: dict[str, Any] = {"device": chosen, "jobs": jobs, "retry_failed": retry_failed, "listener": listener}
         if diagnostics:
             records = run_and_diagnose(
@@ -118,8 +121,8 @@ def reproduce(
         else:
             records = execute(configs, material, store, **how)
     _tell_results(compare_with_paper(records), records, as_json)
-    unmeasured = undiagnosed(plans, store, outliers=outliers, retry_failed=True)
-    if unmeasured or any(record.status == "failed" for record in records):
+    still_lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=True)
+    if still_lacking or any(record.status == "failed" for record in records):
         raise typer.Exit(1)
 
 

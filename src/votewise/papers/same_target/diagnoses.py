@@ -21,6 +21,10 @@ _IN_TABLE_6 = ("soft", "sls")
 _COMMON_SHARE = 0.75
 
 
+# Of models that are trained to see that all works.
+TINY_PLAN = Plan({"best": _BRIEF}, unknown=True, features=True)
+
+
 def plan_of(config: RunConfig | Run) -> Plan:
     """What is measured of a run: most for soft labels and SLS on full votes; slices where the paper prints them."""
     on_all_votes = config.votes is None and config.hold == 1

@@ -13,6 +13,7 @@ from votewise.papers.same_target.cells import Cell, Table, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import METHODS
 from votewise.papers.same_target.published import QUOTED
+from votewise.report import counted
 from votewise.report.content import Spread
 
 HOLDS = (1, 5, 10, 50)
@@ -72,7 +73,7 @@ def _smooth_ece(evidence: Evidence) -> Iterator[Cell]:
 def _resampling(evidence: Evidence) -> Iterator[Cell]:
     for hold in HOLDS:
         ours = spread(evidence.values(Group("sls", hold=hold, first=5), "soft_nll_best").values())
-        yield Cell("soft NLL of SLS by period", f"{hold} epochs", ours, QUOTED["resampling", str(hold)])
+        yield Cell("soft NLL of SLS by period", counted(hold, "epoch"), ours, QUOTED["resampling", str(hold)])
 
 
 def _gradients(evidence: Evidence) -> Iterator[Cell]:

@@ -44,14 +44,16 @@ def sheets_of(part: Part) -> list[Sheet]:
     if isinstance(part, Summary):
         return [count_lines(part), reason_lines(part), *([claim_lines(part.failed)] if part.failed else [])]
     if isinstance(part, Choices):
-        return [choice_lines(part.choices), reading_lines(part.choices)]
+        return [choice_lines(part.choices)]  # the numbers themselves would be hundreds of lines
     return [claim_lines(part.claims)]
 
 
 def cell_lines(cells: Sequence[Cell]) -> Sheet:
-    """A line a number."""
+    """A line a number; beside the published, where there are any."""
+    beside = any(cell.published is not None for cell in cells)
+    header = ("row", "column", "ours", *(("published", "apart", "verdict") if beside else ()))
     rows = ((cell.row, cell.column, _ours(cell), _published(cell), _apart(cell), cell.verdict) for cell in cells)
-    return Sheet(("row", "column", "ours", "published", "apart", "verdict"), tuple(rows))
+    return Sheet(header, tuple(row[: len(header)] for row in rows))
 
 
 def cell_grid(cells: Sequence[Cell]) -> Sheet:
@@ -103,7 +105,7 @@ def reading_lines(choices: Sequence[Choice]) -> Sheet:
 
 def count_lines(part: Summary) -> Sheet:
     """A line a count."""
-    return Sheet(("in one minute",), tuple((count,) for count in part.counts))
+    return Sheet(("",), tuple((count,) for count in part.counts))
 
 
 def reason_lines(part: Summary) -> Sheet:
@@ -136,8 +138,10 @@ def _escaped(row: Iterable[str]) -> list[str]:
 def _stacked(cell: Cell | None) -> str:
     if cell is None:
         return _NOTHING
-    apart = _apart(cell)
     ours = "not run" if cell.ours is None else _ours(cell)
+    if cell.published is None:
+        return ours
+    apart = _apart(cell)
     return "<br>".join((ours, _published(cell), f"**{apart}**" if cell.verdict == "apart" else apart))
 
 
