@@ -62,6 +62,8 @@ class Panel:
         ticks: names of the places 0, 1, ... on the x axis.
         joined: whether points are joined, the ticks being in an order.
         diagonal: whether to draw y = x, the line of perfect calibration.
+        zero: whether to draw y = 0, where two things compared are equal.
+        same_scale: whether its y axis reaches as far as those of the others of the figure that ask for it.
     """
 
     title: str
@@ -71,6 +73,8 @@ class Panel:
     ticks: tuple[str, ...] = ()
     joined: bool = True
     diagonal: bool = False
+    zero: bool = False
+    same_scale: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,9 +72,11 @@ def draw_panels(panels: Sequence[Panel], *, known: Sequence[str] = ()) -> str:
     down = -(-len(panels) // _IN_A_ROW)
     across = -(-len(panels) // down)  # rows as equally full as can be
     with _drawing((_PANEL[0] * across, _PANEL[1] * down + 0.4)) as figure:
+        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # inches, or labels touch the edge and each other
         grid = figure.subplots(down, across, squeeze=False).ravel()
         for panel, axes in zip(panels, grid, strict=False):
             _draw_panel(panel, axes, colours)
+        _share_scale([axes for panel, axes in zip(panels, grid, strict=False) if panel.same_scale])
         for unused in grid[len(panels) :]:
             unused.set_visible(False)
         handles = dict(zip(*_legend(grid[: len(panels)]), strict=True))
@@ -89,6 +91,13 @@ def class_colours(number: int) -> list[str]:
     return [CLASS_COLOURS[place % len(CLASS_COLOURS)] for place in range(number)]
 
 
+def _share_scale(plots: Sequence[Any]) -> None:
+    """Let the y axes of some plots reach equally far."""
+    limits = [axes.get_ylim() for axes in plots]
+    for axes in plots:
+        axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
 def _draw_panel(panel: Panel, axes: Any, colours: dict[str, str]) -> None:
     if panel.diagonal:
         axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, linestyle=":")
@@ -101,6 +110,8 @@ def _draw_panel(panel: Panel, axes: Any, colours: dict[str, str]) -> None:
         else:
             axes.fill_between(curve.x, curve.low, curve.high, color=colours[curve.name], alpha=0.18, linewidth=0)
             axes.plot(curve.x, curve.y, color=colours[curve.name], linewidth=1.8, label=curve.name)
+    if panel.zero:
+        axes.axhline(0, color="0.6", linewidth=0.8, zorder=0)
     axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.ticks:
         axes.set_xticks(range(len(panel.ticks)), panel.ticks)

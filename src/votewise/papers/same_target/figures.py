@@ -126,7 +126,7 @@ def figure_9(evidence: Evidence) -> Figure:
             _conditions(
                 {METHODS[method]: [likeness(evidence, method, where, what) for what in _MAPS] for method in _BOTH}
             ),
-            ("all images", "fifth of highest entropy"), joined=False,
+            ("all images", "fifth of highest entropy"), joined=False, same_scale=True,
         )
         for where, title in (("shared", "images all runs share"), ("held_out", "images both held out"))
     ]  # fmt: skip
@@ -212,7 +212,7 @@ def _improvement(evidence: Evidence, figure: str, name: str, distance: str, said
                                    for place in range(len(_BINS))]
                  for method in _HARD}
             ),
-            _BINS,
+            _BINS, zero=True, same_scale=True,
         )
         for votes in SWEEP
     ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from votewise.papers.same_target.cells import Cell, Claim, Table
@@ -64,16 +64,31 @@ class Summary:
     Attributes:
         name: "summary".
         title: what it is.
-        counts: sentences.
+        numbers: how many published ones there are by verdict, and how many of ours are of "one seed".
+        statements: how many there are by verdict.
         apart: for each reason, the numbers it explains, as "table: row, column".
         failed: claims that do not hold.
     """
 
     name: str
     title: str
-    counts: tuple[str, ...]
+    numbers: dict[str, int]
+    statements: dict[str, int]
     apart: dict[str, tuple[str, ...]]
     failed: tuple[Claim, ...]
+
+    @property
+    def counts(self) -> tuple[str, str]:
+        """Both in words."""
+        cells, told = Counter(self.numbers), Counter(self.statements)
+        judged = f"{cells['agrees']} agree with ours and {cells['apart']} are apart"
+        others = f"{cells['no spread']} cannot be judged and {cells['not run']} are not run"
+        return (
+            f"Of {cells.total() - cells['one seed']} published numbers {judged}; {others}. "
+            f"{cells['one seed']} are of one seed only.",
+            f"Of {told.total()} statements, the paper's and some beyond, {told['holds']} hold, {told['fails']} fail, "
+            f"{told['undecided']} cannot be told from so few runs, {told['not run']} are not run.",
+        )
 
 
 def summary(tables: Sequence[Table], claims: Sequence[Claim]) -> Summary:
@@ -86,7 +101,8 @@ def summary(tables: Sequence[Table], claims: Sequence[Claim]) -> Summary:
     return Summary(
         "summary",
         "in one minute",
-        tuple(_counts(tables, claims)),
+        _numbers(tables),
+        dict(Counter(claim.verdict for claim in claims)),
         {words: tuple(places) for words, places in apart.items()},
         tuple(claim for claim in claims if claim.verdict == "fails"),
     )
@@ -97,20 +113,11 @@ def reason(part: str, cell: Cell) -> str:
     return next((one.words for one in EXPLANATIONS if one.is_of(part, cell)), OPEN)
 
 
-def _counts(tables: Sequence[Table], claims: Sequence[Claim]) -> Iterator[str]:
+def _numbers(tables: Sequence[Table]) -> dict[str, int]:
     found: dict[tuple[str, str, int], Cell] = {}
     for table in tables:
         for cell in table.cells:
             if cell.published is not None:  # of two readings of one number, the first; equal numbers are not one
                 found.setdefault((table.name, cell.row, id(cell.published)), cell)
-    cells = Counter(cell.verdict for cell in found.values())
     alone = sum(cell.ours is not None and cell.ours.n == 1 for cell in found.values())
-    yield (
-        f"Of {cells.total()} published numbers {cells['agrees']} agree with ours and {cells['apart']} are apart; "
-        f"{cells['no spread']} cannot be judged and {cells['not run']} are not run. {alone} are of one seed only."
-    )
-    told = Counter(claim.verdict for claim in claims)
-    yield (
-        f"Of {told.total()} statements, the paper's and some beyond, {told['holds']} hold, {told['fails']} fail, "
-        f"{told['undecided']} cannot be told from so few runs, {told['not run']} are not run."
-    )
+    return {**Counter(cell.verdict for cell in found.values()), "one seed": alone}
