@@ -45,46 +45,46 @@ def follow_runs(
     )
     ended = diagnosed = 0
     silent = quiet or not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), disable=silent, speed_estimate_period=300) as display:
-        images = sum(training_images(config, material) for config in todo)
-        task = display.add_task("runs", total=images, ended=0, all=len(todo), rate="", visible=bool(todo))
-        measuring = display.add_task(
-            "diagnoses", total=diagnoses, ended=0, all=diagnoses, rate="", start=not todo, visible=diagnoses > 0
-        )
+    try:
+        with Progress(*columns, console=Console(stderr=True), disable=silent, speed_estimate_period=300) as display:
+            images = sum(training_images(config, material) for config in todo)
+            training = display.add_task("runs", total=images, ended=0, all=len(todo), rate="", visible=bool(todo))
+            measuring = display.add_task(
+                "diagnoses", total=diagnoses, ended=0, all=diagnoses, rate="", start=not todo, visible=diagnoses > 0
+            )
 
-        def on_images(more: int) -> None:
-            display.advance(task, more)
-            state = display.tasks[0]
-            speed = state.completed / state.elapsed if state.elapsed else 0.0
-            display.update(task, rate=f"{speed:,.0f} items/s")
+            def tell(text: str) -> None:  # by way of the display, which else would write over it
+                display.console.print(f"votewise: {text}", markup=False, highlight=False, soft_wrap=True)
 
-        def on_done(record: RunRecord) -> None:
-            nonlocal ended
-            ended += 1
-            display.update(task, ended=ended)
-            if ended == len(todo):
-                display.start_task(measuring)
-            if record.status == "failed":
-                options.note(f"{_name(record)} failed: {record.failure}", quiet=False)
+            def on_images(more: int) -> None:
+                display.advance(training, more)
+                state = display.tasks[0]
+                speed = state.completed / state.elapsed if state.elapsed else 0.0
+                display.update(training, rate=f"{speed:,.0f} items/s")
 
-        def on_diagnosis(record: RunRecord) -> None:
-            nonlocal diagnosed
-            diagnosed += 1
-            display.update(measuring, advance=1, ended=diagnosed)
-            if record.status == "failed":
-                options.note(f"a diagnosis failed: {record.failure}", quiet=False)
+            def on_done(record: RunRecord) -> None:
+                nonlocal ended
+                ended += 1
+                display.update(training, ended=ended)
+                if ended == len(todo):
+                    display.start_task(measuring)
+                if record.status == "failed":
+                    tell(f"{_name(record)} failed: {record.failure}")
 
-        def on_note(text: str) -> None:
-            options.note(text, quiet=False)
+            def on_diagnosis(record: RunRecord) -> None:
+                nonlocal diagnosed
+                diagnosed += 1
+                display.update(measuring, advance=1, ended=diagnosed)
+                if record.status == "failed":
+                    tell(f"a diagnosis failed: {record.failure}")
 
-        try:
-            yield Listener(on_done=on_done, on_images=on_images, on_diagnosis=on_diagnosis, on_note=on_note)
-        except KeyboardInterrupt:
-            if kept:
-                done = f"{ended} of {len(todo)} runs"
-                measured = f" and {diagnosed} of {diagnoses} diagnoses" if diagnoses else ""
-                options.note(f"{done}{measured} are done and kept; the same command goes on.", quiet=False)
-            raise
+            yield Listener(on_done=on_done, on_images=on_images, on_diagnosis=on_diagnosis, on_note=tell)
+    except KeyboardInterrupt:
+        if kept:
+            measured = f" and {diagnosed} of {diagnoses} diagnoses" if diagnoses else ""
+            told = f"{ended} of {len(todo)} runs{measured} are done and kept; the same command goes on."
+            options.note(told, quiet=False)
+        raise
 
 
 def _name(record: RunRecord) -> str:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from votewise.experiments.diagnose import SLICES
 from votewise.papers.same_target import published, readings
 from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import METHODS
+from votewise.papers.same_target.names import BOTH, METHODS
 from votewise.papers.same_target.published import QUOTED, Published
 from votewise.papers.same_target.scalars import earlier, likeness
 
-_BOTH = ("soft", "sls")
 _SCORED = ("soft", "sls", "majority", "label-smoothing", "mixup")
 
 _CORRECT = {"the true label": "ece/15", "the share of votes for the top class": "ece/shares"}
@@ -30,7 +30,6 @@ KNN = {
     "knn_200": "k 200, unit features",
     "knn_by_length": "k 50, features as they are",
 }
-SLICES = ("top-20%", "top-10%", "top-5%", "H>0.5")
 GRADIENTS = {
     "spearman": "closed form",
     "spearman_sampled": "100 drawn labels",
@@ -123,7 +122,7 @@ def _of_scores(
 
 def _slices(evidence: Evidence) -> Choice:
     def cells(part: str) -> Iterator[Cell]:
-        for method in _BOTH:
+        for method in BOTH:
             for what, words in (("largest", "λmax"), ("trace", "trace")):
                 printed = published.TABLE_4[method, 10, f"high/{what}"]
                 yield _cell(evidence, method, f"best/{part}/{what}", f"{words}, {METHODS[method]}", printed)
@@ -136,7 +135,7 @@ def _scores_of_unknown(evidence: Evidence, score: str, names: Mapping[str, str])
         yield _cell(evidence, "soft", f"svhn/{name}/auroc", "SVHN, soft labels", published.TABLE_7["soft", 10, score])
         few = spread(evidence.values(Group("sls", first=5), f"svhn/{name}/auroc").values())
         yield Cell("", "SVHN, SLS", few, published.TABLE_7["sls", 5, score])
-        for method in _BOTH:
+        for method in BOTH:
             printed = published.TABLE_8[method, 10, score]
             yield _cell(evidence, method, f"cifar100/{name}/auroc", f"CIFAR-100, {METHODS[method]}", printed)
 
@@ -146,7 +145,7 @@ def _scores_of_unknown(evidence: Evidence, score: str, names: Mapping[str, str])
 
 def _features(evidence: Evidence) -> Choice:
     def cells(where: str) -> Iterator[Cell]:
-        for method in _BOTH:
+        for method in BOTH:
             yield Cell("", METHODS[method], likeness(evidence, method, where, "cka"), QUOTED["cka", method])
 
     found = {words: tuple(cells(where)) for where, words in IMAGES.items()}
@@ -156,7 +155,7 @@ def _features(evidence: Evidence) -> Choice:
 def _maps(evidence: Evidence) -> Choice:
     def cells(what: str, where: str) -> Iterator[Cell]:
         for high, words in (("", ""), ("_high", ", fifth of highest entropy")):
-            for method in _BOTH:
+            for method in BOTH:
                 ours = likeness(evidence, method, where, f"{what}{high}")
                 yield Cell("", f"{METHODS[method]}{words}", ours, QUOTED[f"maps{high}", method])
 

@@ -12,13 +12,11 @@ from votewise._checks import FloatArray
 from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import COLUMNS, METHODS
+from votewise.papers.same_target.names import BOTH, COLUMNS, HARD, METHODS
 from votewise.papers.same_target.published import SWEEP
 from votewise.papers.same_target.scalars import HOLDS, likeness, scalars
 from votewise.report.content import Curve, Panel, Spread
 
-_HARD = ("sls", "multipass", "deterministic-control")
-_BOTH = ("sls", "soft")
 _BINS = ("none", "1", "2", "3", "4", "5")
 
 # Curves by confidence are drawn where every seed has a fair share of its items.
@@ -51,7 +49,7 @@ def figure_1(evidence: Evidence) -> Figure:
             COLUMNS[metric], "votes an item", COLUMNS[metric],
             _conditions(
                 {METHODS[method]: [_spread(evidence, Group(method, votes), f"{metric}_best") for votes in SWEEP]
-                 for method in ("soft", *_HARD)}
+                 for method in ("soft", *HARD)}
             ),
             tuple(map(str, SWEEP)),
         )
@@ -124,7 +122,7 @@ def figure_9(evidence: Evidence) -> Figure:
         Panel(
             title, "", "correlation of Grad-CAM maps",
             _conditions(
-                {METHODS[method]: [likeness(evidence, method, where, what) for what in _MAPS] for method in _BOTH}
+                {METHODS[method]: [likeness(evidence, method, where, what) for what in _MAPS] for method in BOTH}
             ),
             ("all images", "fifth of highest entropy"), joined=False, same_scale=True,
         )
@@ -143,7 +141,7 @@ def figure_10(evidence: Evidence) -> Figure:
             title, "", "part of the Brier score",
             _conditions(
                 {METHODS[method]: [_spread(evidence, Group(method), f"brier/{name}/{part}") for part in parts]
-                 for method in _BOTH}
+                 for method in BOTH}
             ),
             parts, joined=False,
         )
@@ -153,7 +151,7 @@ def figure_10(evidence: Evidence) -> Figure:
         Cell(f"{part} {title}", METHODS[method], _spread(evidence, Group(method), f"brier/{name}/{part}"), None)
         for name, title in of.items()
         for part in parts
-        for method in _BOTH
+        for method in BOTH
     ]
     said = "Reliability is alike; the resolution of SLS is slightly higher."
     return Figure("figure-10", "Brier score in parts", said, _drawn(panels), tuple(cells))
@@ -179,7 +177,7 @@ def figure_12(evidence: Evidence) -> Figure:
     """Whether models of different seeds have the same features."""
     found = {
         METHODS[method]: [likeness(evidence, method, where, "cka") for where in ("shared", "held_out")]
-        for method in _BOTH
+        for method in BOTH
     }
     ticks = ("images all runs share", "images both held out")
     panel = Panel("", "", "linear CKA between seeds", _conditions(found), ticks, joined=False)
@@ -210,7 +208,7 @@ def _improvement(evidence: Evidence, figure: str, name: str, distance: str, said
             _conditions(
                 {METHODS[method]: [_spread(evidence, Group(method, votes), f"{name}/gain/{place}")
                                    for place in range(len(_BINS))]
-                 for method in _HARD}
+                 for method in HARD}
             ),
             _BINS, zero=True, same_scale=True,
         )
@@ -224,7 +222,7 @@ def _improvement(evidence: Evidence, figure: str, name: str, distance: str, said
             None,
         )
         for votes in SWEEP
-        for method in _HARD
+        for method in HARD
     ]
     return Figure(figure, f"improvement on soft labels by {distance} of the redraw", said, _drawn(panels), tuple(cells))
 
@@ -252,7 +250,7 @@ def _conditions(rows: Mapping[str, Sequence[Spread | None]]) -> tuple[Curve, ...
 def _epochs(evidence: Evidence, name: str, since: float) -> tuple[Curve, ...]:
     """A curve over the epochs from a share of them on, of each method that has one."""
     curves = []
-    for method in _BOTH:
+    for method in BOTH:
         lines = list(evidence.lines(Group(method), name).values())
         if lines:
             first = round(since * len(lines[0]))

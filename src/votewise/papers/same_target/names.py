@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from votewise.papers.same_target.evidence import Group
 
+# Deliveries of hard labels that the paper holds against soft labels, and the two it looks at most closely.
+HARD = ("sls", "multipass", "deterministic-control")
+BOTH = ("sls", "soft")
+
 METHODS = {
     "soft": "soft labels",
     "sls": "SLS",

@@ -11,7 +11,7 @@ import numpy as np
 from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Claim, PairedTest, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import METHODS
+from votewise.papers.same_target.names import HARD, METHODS
 from votewise.papers.same_target.published import (
     GRADIENT_SPEARMAN_RANGE,
     IMPROVEMENT_SPEARMAN_RANGE,
@@ -25,7 +25,6 @@ from votewise.report.numbers import format_p
 _SIGNIFICANT = 0.05
 _ENOUGH = 3  # seeds, below which a mean decides nothing
 _BEYOND = "beyond the paper: "
-_HARD = ("sls", "multipass", "deterministic-control")
 
 
 def orderings(evidence: Evidence) -> tuple[Claim, ...]:
@@ -97,7 +96,7 @@ def _once_scaled(evidence: Evidence) -> Claim:
     """Whether the gain of hard deliveries is more than a better temperature."""
     gaps = [
         paired_test(evidence, Group(method, votes), Group("soft", votes), "soft_nll", "scaled/soft_nll", "less")
-        for method in _HARD
+        for method in HARD
         for votes in SWEEP
     ]
     below, there = sum(gap.difference < 0 for gap in gaps), sum(gap.n > 0 for gap in gaps)
@@ -151,7 +150,7 @@ def _curvature(evidence: Evidence) -> Iterator[Claim]:
         ("last", _BEYOND, "at the last"),
         ("common", _BEYOND, "at one epoch for both"),
     ):
-        methods, name = _HARD if when == "best" else ("sls",), f"{when}/full/largest"
+        methods, name = HARD if when == "best" else ("sls",), f"{when}/full/largest"
         means = {method: _mean(evidence, Group(method), name) for method in ("soft", *methods)}
         shares = {METHODS[method]: means[method] / means["soft"] for method in methods}
         found = ", ".join(f"{method} {share:.2f}" for method, share in shares.items()) + " of soft labels"
@@ -175,7 +174,7 @@ def _resampling(evidence: Evidence) -> Iterator[Claim]:
 
 
 def _correlations(evidence: Evidence) -> Iterator[Claim]:
-    cells = [evidence.values(Group(method, votes), "js/spearman") for method in _HARD for votes in SWEEP]
+    cells = [evidence.values(Group(method, votes), "js/spearman") for method in HARD for votes in SWEEP]
     means = [float(np.mean(list(cell.values()))) for cell in cells if cell]
     fewest = min(map(len, filter(None, cells)), default=0)
     seeds = fewest if len(means) == len(cells) else min(fewest, _ENOUGH - 1)  # some of the cells decide nothing

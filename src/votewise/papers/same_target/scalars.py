@@ -11,14 +11,12 @@ from votewise._checks import FloatArray
 from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Cell, Table, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import METHODS
+from votewise.papers.same_target.names import BOTH, METHODS
 from votewise.papers.same_target.published import QUOTED
 from votewise.report import counted
 from votewise.report.content import Spread
 
 HOLDS = (1, 5, 10, 50)
-
-_BOTH = ("sls", "soft")
 
 
 def scalars(evidence: Evidence) -> Table:
@@ -43,7 +41,7 @@ def scalars(evidence: Evidence) -> Table:
 
 def earlier(evidence: Evidence, name: str) -> dict[int, float]:
     """By how many epochs SLS is earlier than soft labels of the same seed."""
-    sls, soft = (evidence.values(Group(method), name) for method in _BOTH)
+    sls, soft = (evidence.values(Group(method), name) for method in BOTH)
     return {seed: soft[seed] - sls[seed] for seed in sls if seed in soft}
 
 
@@ -92,7 +90,7 @@ def _earlier(evidence: Evidence) -> Iterator[Cell]:
 
 def _maps(evidence: Evidence) -> Iterator[Cell]:
     for high, words in (("", "all images"), ("_high", "the fifth of highest entropy")):
-        for method in _BOTH:
+        for method in BOTH:
             ours = likeness(evidence, method, readings.MAP_IMAGES, f"{readings.MAPS}{high}")
             yield Cell(f"Grad-CAM between seeds, {words}", METHODS[method], ours, QUOTED[f"maps{high}", method])
 
@@ -103,6 +101,6 @@ def _barrier(evidence: Evidence) -> Iterator[Cell]:
 
 
 def _features(evidence: Evidence) -> Iterator[Cell]:
-    for method in _BOTH:
+    for method in BOTH:
         ours = likeness(evidence, method, readings.FEATURE_IMAGES, "cka")
         yield Cell("CKA between seeds", METHODS[method], ours, QUOTED["cka", method])

@@ -11,11 +11,10 @@ import numpy as np
 from votewise.papers.same_target import published, readings
 from votewise.papers.same_target.cells import Cell, PairedTest, Table, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import COLUMNS, METHODS, row_name
+from votewise.papers.same_target.names import COLUMNS, HARD, METHODS, row_name
 from votewise.papers.same_target.published import METRICS, SCORES, SWEEP, PaperTable
 from votewise.statistics import holm, wilcoxon
 
-_SWEEP_METHODS = ("sls", "multipass", "deterministic-control")
 _SMALLER_IS_BETTER = ("soft_nll", "ece", "kl", "soft_brier")
 
 # Columns of Tables 2 and 3. The paper does not say whether accuracy is by the true or the majority label, so both stand
@@ -45,7 +44,7 @@ def table_1(evidence: Evidence) -> Table:
         _cell(
             evidence, Group(method, votes), f"{votes} votes", "soft_nll_best", published.TABLE_1[method, 5, str(votes)]
         )
-        for method in ("soft", *_SWEEP_METHODS)
+        for method in ("soft", *HARD)
         for votes in SWEEP
     ]
     tests = [
@@ -53,7 +52,7 @@ def table_1(evidence: Evidence) -> Table:
             paired_test(evidence, Group(method, votes), Group("soft", votes), "soft_nll", "soft_nll_best", "less"),
             published_p=printed,
         )
-        for method in _SWEEP_METHODS
+        for method in HARD
         for votes, printed in zip(SWEEP, published.TABLE_1_P[method], strict=True)
     ]
     return Table(
