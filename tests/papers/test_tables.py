@@ -18,7 +18,7 @@ from votewise.papers.same_target.evidence import Group
 from votewise.papers.same_target.orderings import chain, orderings
 from votewise.papers.same_target.published import SCORES, Published
 from votewise.papers.same_target.readings import score_reading
-from votewise.papers.same_target.scalars import earlier, scalars
+from votewise.papers.same_target.scalars import scalars, soft_less_sls
 from votewise.papers.same_target.tables import TABLES, paired_test, table_1, table_2, table_3, table_4, table_8
 from votewise.report import Spread
 
@@ -201,7 +201,7 @@ def test_earlier_is_by_seed() -> None:
     evidence = evidence_of(
         {("sls", None, 1): {"best_epoch": [10, 20, 30]}, ("soft", None, 1): {"best_epoch": [15, 18]}}
     )
-    assert earlier(evidence, "best_epoch") == {0: 5.0, 1: -2.0}
+    assert soft_less_sls(evidence, "best_epoch") == {0: 5.0, 1: -2.0}
     cell = next(cell for cell in scalars(evidence).cells if cell.column == "at its best")
     assert cell.ours == spread([5.0, -2.0])
 

@@ -415,7 +415,7 @@ def _unknown(
 
         def scores(inputs: Tensor) -> Mapping[str, Any]:
             outputs = collect_outputs(model, inputs)
-            # Papers leave parameters of the last two open, so that their neighbours are measured beside the usual ones.
+            # Papers leave settings of ODIN and KNN open, so that others are measured beside the usual ones.
             return {
                 **ood_scores(outputs, bank, k=min(_NEIGHBOUR, len(train))),
                 "odin": odin(model, inputs, std=subject.config.recipe.std),

@@ -14,7 +14,7 @@ from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import BOTH, METHODS
 from votewise.papers.same_target.published import QUOTED, Published
-from votewise.papers.same_target.scalars import earlier, likeness
+from votewise.papers.same_target.scalars import likeness, soft_less_sls
 
 _SCORED = ("soft", "sls", "majority", "label-smoothing", "mixup")
 
@@ -189,7 +189,9 @@ def _gradients(evidence: Evidence) -> Choice:
 def _nearness(evidence: Evidence) -> Choice:
     printed = QUOTED["near_best_earlier", "sls"]
     found = {
-        words: (Cell("", "epochs SLS is earlier", spread(earlier(evidence, f"near_best/{name}").values()), printed),)
+        words: (
+            Cell("", "epochs SLS is earlier", spread(soft_less_sls(evidence, f"near_best/{name}").values()), printed),
+        )
         for name, words in NEARNESS.items()
     }
     return Choice("95 % of its best", found, NEARNESS[readings.NEARNESS])

@@ -17,7 +17,7 @@ from votewise.papers.same_target.published import (
     IMPROVEMENT_SPEARMAN_RANGE,
     SWEEP,
 )
-from votewise.papers.same_target.scalars import HOLDS, earlier, likeness
+from votewise.papers.same_target.scalars import HOLDS, likeness, soft_less_sls
 from votewise.papers.same_target.tables import paired_test, table_1, table_2, table_8
 from votewise.report import counted
 from votewise.report.numbers import format_p
@@ -81,15 +81,11 @@ def _share(claim: str, found: int, there: int, complete: int, seeds: int, *, lea
 
 def _gap_by_votes(evidence: Evidence) -> Claim:
     """The anomaly at 50 votes: nearly the votes there are, so the gap should be nearly that of all votes."""
-    gaps = [
-        {seed: value - sls[seed] for seed, value in soft.items() if seed in sls}
-        for votes in (50, None)
-        for soft, sls in [[evidence.values(Group(name, votes), "soft_nll_best") for name in ("soft", "sls")]]
-    ]
-    few, full = ([gap[seed] for seed in gaps[0].keys() & gaps[1].keys()] for gap in gaps)
+    gaps = [soft_less_sls(evidence, "soft_nll_best", votes) for votes in (50, None)]
+    seeds = sorted(gaps[0].keys() & gaps[1].keys())
+    few, full = (float(np.mean([gap[seed] for seed in seeds] or math.nan)) for gap in gaps)
     claim = f"{_BEYOND}the gap of soft labels over SLS is wider with 50 votes than with all (about 51)"
-    found = f"{np.mean(few or 0):+.4f} with 50 votes, {np.mean(full or 0):+.4f} with all"
-    return _judged(claim, found, bool(np.mean(few or 0) > np.mean(full or 0)), len(few))
+    return _judged(claim, f"{few:+.4f} with 50 votes, {full:+.4f} with all", few > full, len(seeds))
 
 
 def _once_scaled(evidence: Evidence) -> Claim:
@@ -193,7 +189,7 @@ def _within(what: str, values: Sequence[float], bounds: tuple[float, float], dig
 
 def _between_runs(evidence: Evidence) -> Iterator[Claim]:
     for name, words in ((f"near_best/{readings.NEARNESS}", "comes near its best"), ("best_epoch", "is at its best")):
-        gaps = list(earlier(evidence, name).values())
+        gaps = list(soft_less_sls(evidence, name).values())
         gap = float(np.mean(gaps or 0))
         found = f"{abs(gap):.1f} epochs {'earlier' if gap > 0 else 'later'}"
         yield _judged(f"SLS {words} earlier than soft labels", found, gap > 0, len(gaps))

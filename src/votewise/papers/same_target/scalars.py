@@ -39,9 +39,9 @@ def scalars(evidence: Evidence) -> Table:
     )  # fmt: skip
 
 
-def earlier(evidence: Evidence, name: str) -> dict[int, float]:
-    """By how many epochs SLS is earlier than soft labels of the same seed."""
-    sls, soft = (evidence.values(Group(method), name) for method in BOTH)
+def soft_less_sls(evidence: Evidence, name: str, votes: int | None = None) -> dict[int, float]:
+    """By how much a number of soft labels is above that of SLS, on each seed that both have; of epochs, SLS's lead."""
+    sls, soft = (evidence.values(Group(method, votes), name) for method in BOTH)
     return {seed: soft[seed] - sls[seed] for seed in sls if seed in soft}
 
 
@@ -84,7 +84,7 @@ def _earlier(evidence: Evidence) -> Iterator[Cell]:
         (f"near_best/{readings.NEARNESS}", "near its best", "near_best_earlier"),
         ("best_epoch", "at its best", "best_earlier"),
     ):
-        ours = spread(earlier(evidence, name).values())
+        ours = spread(soft_less_sls(evidence, name).values())
         yield Cell("epochs SLS is earlier than soft labels", words, ours, QUOTED[printed, "sls"])
 
 

@@ -17,7 +17,7 @@ def sparse(evidence: Evidence) -> Table:
     cells = [
         Cell(
             f"{METHODS[method]}, {votes} votes", words,
-            spread(evidence.values(Group(method, votes, first=suite.seeds), name).values()), None,
+            spread(evidence.values(Group(method, votes), name).values()), None,
         )
         for votes in suite.votes
         for method in suite.methods

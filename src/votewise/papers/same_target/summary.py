@@ -37,7 +37,7 @@ EXPLANATIONS = (
     Explanation(
         "scalars", "epochs SLS is earlier.*", ".*",
         "The other way round, on every seed: SLS goes on improving almost to the last epoch, soft labels are best "
-        "about 50 epochs before and get worse after. The sizes agree, so the paper may have exchanged the two names.",
+        "about 50 epochs before and get worse after. The gaps are of like size: the paper may have exchanged the two.",
     ),
     Explanation(
         "scalars", "Grad-CAM.*", ".*",
