@@ -14,6 +14,7 @@ from votewise.papers.same_target import suite_runs
 from votewise.papers.same_target.choices import KNN, ODIN
 from votewise.papers.same_target.diagnoses import barrier_pairs, plan_of
 from votewise.papers.same_target.evidence import Evidence, Run
+from votewise.papers.same_target.suites import run_of
 from votewise.records import RecordStore, RunRecord, run_id
 
 N_ITEMS, N_CLASSES, EPOCHS, WIDTH = 200, 10, 12, 6
@@ -62,7 +63,7 @@ MEASURED_SCORES = (*SCORES, *ODIN, *KNN)  # each reading of those the paper leav
 
 
 def paper_diagnosis(config: RunConfig, material: Material) -> RunRecord:
-    plan, rng = plan_of(config), rng_of(config, 1)
+    plan, rng = plan_of(run_of(config.to_dict())), rng_of(config, 1)
     parts = [f"{when}/{part}" for when, slices in plan.curvature.items() for part in slices]
     numbers = {f"{part}/{what}": 10 + rng.random() for part in parts for what in ("largest", "trace")}
     if plan.unknown:

@@ -149,7 +149,7 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
         ),
         (
             ["same-target", "--suite", "maine"],
-            "the suite must be one of main, family, sweep, resampling, all, sparse, tiny, but 'maine' came. "
+            "the suite must be one of main, family, sweep, resampling, all, sparse, mixup, tiny, but 'maine' came. "
             "The nearest is 'main'.",
         ),
         (

@@ -18,9 +18,10 @@ def votes_and_images() -> Material:
 
 @pytest.fixture(scope="session")
 def store(votes_and_images: Material, tmp_path_factory: pytest.TempPathFactory) -> RecordStore:
-    """Three seeds of all suites."""
+    """Three seeds of all suites, and the ways of mixup."""
     store = RecordStore(tmp_path_factory.mktemp("runs"))
     write_store(store, votes_and_images, seeds=3)
+    write_store(store, votes_and_images, seeds=1, suite="mixup")
     return store
 
 

@@ -220,7 +220,7 @@ def test_a_page_without_markers(text: str | None, evidence: Evidence, tmp_path: 
 def test_grids_and_lines_say_the_same(evidence: Evidence) -> None:
     (table,) = find_parts("table-4", evidence)
     grid, (lines, *_) = cell_grid(table.cells), sheets_of(table)  # type: ignore[union-attr]
-    assert len(grid.header) == 5
+    assert len(grid.header) == 7
     for row, column, ours, published, apart, _ in lines.rows:
         place = grid.header.index(column)
         cell = next(line for line in grid.rows if line[0] == row)[place]

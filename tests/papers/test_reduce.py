@@ -20,8 +20,10 @@ from votewise.experiments.run import softmax
 from votewise.papers.same_target import suite_runs
 from votewise.papers.same_target.by_votes import distance_bins, scaled
 from votewise.papers.same_target.evidence import Evidence, Group, Run
+from votewise.papers.same_target.parts import coverage
 from votewise.papers.same_target.reduce import reduce_runs
 from votewise.papers.same_target.results import read_results, write_results
+from votewise.papers.same_target.suites import MIXUPS, run_of
 from votewise.records import RecordStore, RunRecord, run_id
 
 SEEDS = 3
@@ -34,8 +36,7 @@ def material(votes_and_images: Material) -> Material:
 
 def find(store: RecordStore, method: str, seed: int, votes: int | None = None) -> RunRecord:
     """The run of the paper's recipe."""
-    wanted = {"method": method, "seed": seed, "votes": votes, "hold": 1}
-    (found,) = [record for record in store.records() if record.config.items() >= wanted.items()]
+    (found,) = [record for record in store.records() if run_of(record.config) == Run(method, votes, 1, seed)]
     return found
 
 
@@ -43,15 +44,18 @@ def diagnosis(store: RecordStore, method: str, seed: int) -> RunRecord:
     (found,) = [
         record
         for record in diagnoses_of(store).records()
-        if "run" in record.config
-        and record.config["run"].items() >= {"method": method, "seed": seed, "votes": None, "hold": 1}.items()  # type: ignore[union-attr]
+        if "run" in record.config and run_of(record.config["run"]) == Run(method, None, 1, seed)  # type: ignore[arg-type]
     ]
     return found
 
 
 def test_the_papers_runs(evidence: Evidence, material: Material) -> None:
-    wanted = suite_runs("all", material, seeds=SEEDS, precision="bf16")
-    assert set(evidence.runs) == {Run(config.method, config.votes, config.hold, config.seed) for config in wanted}
+    wanted = {
+        run_of(config.to_dict())
+        for suite, seeds in (("all", SEEDS), ("mixup", 1))
+        for config in suite_runs(suite, material, seeds=seeds, precision="bf16")
+    }
+    assert set(evidence.runs) == wanted
     assert len(evidence.runs) == len(wanted)
     assert evidence.origin == {"paper": "arXiv 2605.20642", "data": material.checksum, "precision": "bf16"}
 
@@ -62,7 +66,9 @@ def test_no_other_runs(material: Material, tmp_path: Path) -> None:
     others = [
         replace(run, recipe=replace(run.recipe, precision="fp32")),
         replace(run, seed=1, recipe=replace(run.recipe, epochs=7)),
-        replace(run, seed=2, recipe=replace(run.recipe, mixup=1.0)),
+        replace(run, seed=2, recipe=replace(run.recipe, mixup=0.7)),
+        replace(run, method="mixup", recipe=replace(run.recipe, mixup=0.7)),
+        replace(run, method="mixup", seed=7),
         replace(run, seed=3, held_out=0.1),
         replace(run, seed=4, selected=0.1),
         replace(run, seed=5, model="small-cnn"),
@@ -72,6 +78,16 @@ def test_no_other_runs(material: Material, tmp_path: Path) -> None:
     store.write(RunRecord(config=replace(run, seed=6).to_dict(), status="failed", failure="it broke"))
     assert reduce_runs(store, material).runs == (Run("soft", None, 1, 0),)
     assert reduce_runs(store, material, precision="fp32").runs == (Run("soft", None, 1, 0),)
+
+
+def test_mixups_go_by_what_they_mix(material: Material, tmp_path: Path) -> None:
+    store, runs = RecordStore(tmp_path), suite_runs("mixup", material, precision="bf16")
+    for config in runs:
+        store.write(paper_record(config, material))
+    found = {run.method for run in reduce_runs(store, material).runs}
+    assert found == set(MIXUPS)
+    assert {(config.method, config.recipe.mixup) for config in runs} == set(MIXUPS.values())
+    assert coverage(reduce_runs(store, material)).there == 1, "the paper's own is among them"
 
 
 def test_scores_curves_and_measurements_are_taken_over(evidence: Evidence, store: RecordStore) -> None:

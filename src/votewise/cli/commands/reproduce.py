@@ -88,7 +88,7 @@ def reproduce(
     from votewise.experiments.run import choose_device
     from votewise.papers.same_target import compare_with_paper, suite_runs, tiny_material
     from votewise.papers.same_target.diagnoses import TINY_PLAN, barrier_pairs, common_epoch, plan_of
-    from votewise.papers.same_target.suites import find_suites
+    from votewise.papers.same_target.suites import find_suites, run_of
     from votewise.records import RecordStore
 
     find_suites(suite)
@@ -98,7 +98,8 @@ def reproduce(
         material = tiny_material(material)
     store = RecordStore(runs or USUAL_RUNS)
     configs = suite_runs(suite, material, seeds=seeds, precision=precision or ("bf16" if chosen == "cuda" else "fp32"))
-    plans = {config: TINY_PLAN if suite == "tiny" else plan_of(config) for config in configs if diagnostics}
+    named = {config: run_of(config.to_dict()) for config in configs if diagnostics}
+    plans = {config: TINY_PLAN if suite == "tiny" else plan_of(run) for config, run in named.items()}
     pairs = barrier_pairs(list(plans))
     outliers = _outliers(data, quiet) if diagnostics else []
     lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)

@@ -12,8 +12,8 @@ from votewise.experiments.diagnose import SLICES
 from votewise.papers.same_target import published, readings
 from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import BOTH, METHODS
-from votewise.papers.same_target.published import QUOTED, Published
+from votewise.papers.same_target.names import BOTH, COLUMNS, METHODS, MIXED
+from votewise.papers.same_target.published import METRICS, QUOTED, Published
 from votewise.papers.same_target.scalars import likeness, soft_less_sls
 
 _SCORED = ("soft", "sls", "majority", "label-smoothing", "mixup")
@@ -96,6 +96,7 @@ def choices(evidence: Evidence) -> Choices:
         _of_scores(evidence, "label that accuracy is by", _LABELS, "accuracy", used="true"),
         _of_scores(evidence, "bins of ECE", {str(n): f"ece/{n}" for n in (10, 15, 20)}, "ece", used="15"),
         _of_scores(evidence, "what ECE calls correct", _CORRECT, "ece", used="the true label"),
+        _mixups(evidence),
         _slices(evidence),
         _scores_of_unknown(evidence, "odin", ODIN),
         _scores_of_unknown(evidence, "knn", KNN),
@@ -118,6 +119,18 @@ def _of_scores(
             yield _cell(evidence, method, name, METHODS[method], published.TABLE_2[method, 10, column])
 
     return Choice(question, {reading: tuple(cells(name)) for reading, name in names.items()}, used)
+
+
+def _mixups(evidence: Evidence) -> Choice:
+    """Readings of a row of Table 2, each from the first seed."""
+
+    def cells(name: str) -> Iterator[Cell]:
+        for metric in METRICS:
+            ours = spread(evidence.values(Group(name, first=1), f"{metric}_best").values())
+            yield Cell("", COLUMNS[metric], ours, published.TABLE_2["mixup", 10, metric])
+
+    found = {words: tuple(cells(name)) for name, words in MIXED.items()}
+    return Choice("what mixup mixes, one seed", found, MIXED["mixup"])
 
 
 def _slices(evidence: Evidence) -> Choice:

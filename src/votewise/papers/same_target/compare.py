@@ -10,6 +10,7 @@ import numpy as np
 
 from votewise.papers.same_target.cells import Cell
 from votewise.papers.same_target.published import METRICS, PUBLISHED, Published
+from votewise.papers.same_target.suites import run_of
 from votewise.records import RunSummary
 from votewise.report.content import Spread
 
@@ -53,8 +54,8 @@ def compare_with_paper(records: Sequence[RunSummary]) -> list[Line]:
     groups: dict[tuple[str, int | None, int], list[RunSummary]] = {}
     for record in records:
         if record.status == "done":
-            config = record.config
-            groups.setdefault((config["method"], config["votes"], config["hold"]), []).append(record)  # type: ignore[arg-type]
+            run = run_of(record.config)
+            groups.setdefault((run.method, run.votes, run.hold), []).append(record)
     return [_line(key, metric, group) for key, group in groups.items() for metric in METRICS]
 
 

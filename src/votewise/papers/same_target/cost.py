@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from votewise._checks import FloatArray
 from votewise.papers.same_target.diagnoses import plan_of
-from votewise.papers.same_target.evidence import Evidence, Run
-from votewise.papers.same_target.suites import all_runs
+from votewise.papers.same_target.evidence import Evidence, Group, Run
+from votewise.papers.same_target.suites import SUITES, all_runs
+
+_BARRIER = "barrier"
 
 
 @dataclass(frozen=True)
@@ -44,30 +46,39 @@ def _lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
     if not np.isnan(rate).all():
         yield "images a second in training", f"{np.nanmean(rate):,.0f}"
     if diagnosed.size:
-        each = f"{diagnosed.min():.1f} to {diagnosed.max():.1f} s each"
-        yield "diagnoses", f"{len(diagnosed)}, {each}, {_minutes(diagnosed.sum())} in all"
-    expected = _of_all_diagnoses(evidence, diagnosis)
-    if expected is not None:
-        whole = trained.mean() * len(all_runs())
+        span = f"{diagnosed.min():.1f} to {diagnosed.max():.1f} s each"
+        yield "diagnoses", f"{len(diagnosed)}, {span}, {_minutes(diagnosed.sum())} in all"
+    each = _seconds_of_kinds(evidence, diagnosis)
+    yield from _of_suite("all runs of the paper", all_runs(), float(trained.mean()), each)
+    for name, suite in SUITES.items():
+        yield from _of_suite(f"suite {name} alone", all_runs([suite]), float(trained.mean()), each)
+
+
+def _of_suite(
+    words: str, runs: Sequence[Run], training: float, diagnoses: Mapping[str, float]
+) -> Iterator[tuple[str, str]]:
+    """The line of a suite that is done from nothing; none where a kind of diagnosis has not been made yet."""
+    kinds = [_kind(run) for run in runs]
+    kinds += [_BARRIER for run in runs if Group("soft").has(run) and replace(run, method="sls") in runs]
+    if diagnoses.keys() >= set(kinds):
+        whole, expected = training * len(runs), sum(diagnoses[kind] for kind in kinds)
         yield (
-            "all runs of the paper",
+            words,
             f"{_minutes(whole)} of training and {_minutes(expected)} of diagnoses ({expected / whole:.0%} of it), "
             f"{_minutes(whole + expected)} in all",
         )
 
 
-def _of_all_diagnoses(evidence: Evidence, seconds: FloatArray) -> float | None:
-    """Seconds that diagnoses of all the paper's runs take; None where a kind of diagnosis has not been made yet."""
-    found: dict[str, list[float]] = {}
-    for run, taken in zip(evidence.runs, seconds, strict=True):
-        if not np.isnan(taken):
-            found.setdefault(_kind(run), []).append(taken)
+def _seconds_of_kinds(evidence: Evidence, seconds: FloatArray) -> dict[str, float]:
+    """What each kind of diagnosis takes; one that was made by another plan counts only where none is by today's."""
+    planned = _column(evidence, "diagnosis_as_planned") == 1
+    found: dict[str, float] = {}
+    for kind in dict.fromkeys(map(_kind, evidence.runs)):
+        made = ~np.isnan(seconds) & np.array([_kind(run) == kind for run in evidence.runs])
+        if made.any():
+            found[kind] = float(seconds[made & planned if (made & planned).any() else made].mean())
     between = evidence.across.get("barrier.seconds", np.zeros(0))
-    wanted = [_kind(run) for run in all_runs()]
-    if not found.keys() >= set(wanted) or not between.size:
-        return None
-    pairs = sum(run.method == "sls" and run.votes is None and run.hold == 1 for run in all_runs())
-    return float(sum(np.mean(found[kind]) for kind in wanted) + between.mean() * pairs)
+    return found | ({_BARRIER: float(between.mean())} if between.size else {})
 
 
 def _kind(run: Run) -> str:

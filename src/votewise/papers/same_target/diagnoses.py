@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from votewise.experiments.diagnose import FULL, SLICES, Plan
 from votewise.experiments.run import RunConfig
+from votewise.papers.same_target import readings
 from votewise.papers.same_target.evidence import Run
+from votewise.papers.same_target.names import BOTH
+from votewise.papers.same_target.suites import run_of
 
-# The paper does not define its slice: soft labels and SLS on all votes tell which fits, others have the likely ones.
+# The paper does not define its slice: some runs tell which fits, others have the likely ones.
 _WHOLE = (FULL, *SLICES)
-_LIKELY = (FULL, "top-10%", "top-5%")
+_LIKELY = (FULL, *readings.LIKELY_SLICES)
 _BRIEF = (FULL,)
 
 _IN_TABLE_4 = ("soft", "sls", "multipass", "deterministic-control", "shuffled-sls")
@@ -20,18 +24,23 @@ _IN_TABLE_6 = ("soft", "sls")
 # epoch for all, and the last, tell what is due to the method from what is due to the learning rate.
 _COMMON_SHARE = 0.75
 
+# Seeds, of soft labels and SLS on all votes, whose models are looked at in every way.
+_LOOKED_AT_CLOSELY = 5
 
 # Of models that are trained to see that all works.
 TINY_PLAN = Plan({"best": _BRIEF}, unknown=True, features=True)
 
 
-def plan_of(config: RunConfig | Run) -> Plan:
+def plan_of(run: Run) -> Plan:
     """What is measured of a run: most for soft labels and SLS on full votes; slices where the paper prints them."""
-    on_all_votes = config.votes is None and config.hold == 1
-    if on_all_votes and config.method in ("soft", "sls"):
-        return Plan({"best": _WHOLE, "last": (FULL,), "common": (FULL,)}, unknown=True, features=True)
-    printed = config.hold == 1 and config.method in (_IN_TABLE_4 if config.votes is None else _IN_TABLE_6)
-    return Plan({"best": _LIKELY if printed else _BRIEF}, unknown=on_all_votes)
+    on_all_votes = run.votes is None and run.hold == 1
+    printed = run.hold == 1 and run.method in (_IN_TABLE_4 if run.votes is None else _IN_TABLE_6)
+    slices = _LIKELY if printed else _BRIEF
+    if not (on_all_votes and run.method in BOTH):
+        return Plan({"best": slices}, unknown=on_all_votes)
+    if run.seed >= _LOOKED_AT_CLOSELY:
+        return Plan({"best": slices}, unknown=True, features=True)
+    return Plan({"best": _WHOLE, "last": (FULL,), "common": (FULL,)}, unknown=True, features=True)
 
 
 def common_epoch(epochs: int) -> int:
@@ -41,7 +50,10 @@ def common_epoch(epochs: int) -> int:
 
 def barrier_pairs(configs: Sequence[RunConfig]) -> list[tuple[RunConfig, RunConfig]]:
     """SLS and soft labels of the same seed on full votes (Figure 11)."""
-    full = {(config.method, config.seed): config for config in configs if config.votes is None and config.hold == 1}
-    return [
-        (full["sls", seed], full["soft", seed]) for method, seed in full if method == "sls" and ("soft", seed) in full
+    named = {run_of(config.to_dict()): config for config in configs}
+    pairs = [
+        (run, replace(run, method="soft"))
+        for run in named
+        if run.method == "sls" and (run.votes, run.hold) == (None, 1)
     ]
+    return [(named[sls], named[soft]) for sls, soft in pairs if soft in named]

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from votewise.papers.same_target.evidence import Group
+from votewise.papers.same_target.suites import MIXUPS
 
 # Deliveries of hard labels that the paper holds against soft labels, and the two it looks at most closely.
 HARD = ("sls", "multipass", "deterministic-control")
 BOTH = ("sls", "soft")
+
+# What is mixed, and how much.
+MIXED = {
+    name: f"{'soft labels' if method == 'soft' else 'majority vote'}, α {alpha:g}"
+    for name, (method, alpha) in MIXUPS.items()
+}
 
 METHODS = {
     "soft": "soft labels",
@@ -20,6 +27,7 @@ METHODS = {
     "soft-smoothed": "soft labels, smoothed",
     "dirichlet": "soft labels, Dirichlet prior",
     "dirichlet-fitted": "soft labels, fitted Dirichlet prior",
+    **{name: f"mixup of {words}" for name, words in MIXED.items() if name != "mixup"},
 }
 
 COLUMNS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -83,14 +82,10 @@ def as_json(part: Part) -> dict[str, Any]:
 
 def _choice_as_json(choice: Choice) -> dict[str, Any]:
     found = [
-        {"reading": reading, "misfit": _or_none(choice.misfit(reading)), "cells": _cells_as_json(cells)}
+        {"reading": reading, "misfit": choice.misfit(reading), "cells": _cells_as_json(cells)}
         for reading, cells in choice.readings.items()
     ]
     return {"question": choice.question, "used": choice.used, "readings": found}
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _claims(evidence: Evidence) -> Claims:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-# The slice of high disagreement, of those that `high_disagreement_slices` names.
-SLICE = "top-10%"
+# The slice of high disagreement, of those that `high_disagreement_slices` names; and the likely ones, to be measured.
+SLICE = "top-5%"
+LIKELY_SLICES = ("top-10%", SLICE)
 
 # ODIN's step is taken in the network's inputs, not in pixels; KNN's features are as long as they are.
 SCORE_READINGS = {"odin": "odin_in_inputs", "knn": "knn_by_length"}

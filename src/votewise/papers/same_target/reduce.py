@@ -21,8 +21,9 @@ from votewise.experiments.material import Material
 from votewise.experiments.run import RUN_VERSION, softmax
 from votewise.papers.same_target import by_votes
 from votewise.papers.same_target.across import Sight, barriers, likeness_within
+from votewise.papers.same_target.diagnoses import plan_of
 from votewise.papers.same_target.evidence import Evidence, Run
-from votewise.papers.same_target.suites import MIXUP_ALPHA, paper_recipe
+from votewise.papers.same_target.suites import MIXUPS, paper_recipe, run_of
 from votewise.records import RecordStore, RunRecord, run_id
 
 PAPER = "arXiv 2605.20642"
@@ -67,7 +68,7 @@ def paper_runs(store: RecordStore, precision: str) -> Records:
     """The finished runs of the paper's recipe, in the order of method, votes, period and seed."""
     theirs = [record for record in store.records() if _is_paper_run(record, precision)]
     _checksum(theirs, None)
-    found = {_run(record): record for record in theirs}
+    found = {run_of(record.config): record for record in theirs}
     return {run: found[run] for run in sorted(found, key=lambda run: (run.method, run.votes or 0, run.hold, run.seed))}
 
 
@@ -75,15 +76,10 @@ def _is_paper_run(record: RunRecord, precision: str) -> bool:
     config = record.config
     if record.status != "done" or config.get("model") != "resnet18" or config.get("dataset") != "cifar10h":
         return False
-    mixed = MIXUP_ALPHA if config["method"] == "mixup" else 0.0
-    recipe = replace(paper_recipe(), precision=precision, mixup=mixed).to_dict()
+    alpha = MIXUPS.get(run_of(config).method, (config["method"], 0.0))[1]
+    recipe = replace(paper_recipe(), precision=precision, mixup=alpha).to_dict()
     common = (config["held_out"], config["selected"], config["version"]) == (0.2, 0.0, RUN_VERSION)
     return common and config["recipe"] == recipe
-
-
-def _run(record: RunRecord) -> Run:
-    config: dict[str, Any] = record.config
-    return Run(config["method"], config["votes"], config["hold"], config["seed"])
 
 
 def _checksum(records: Any, material: Material | None) -> str:
@@ -148,7 +144,11 @@ def _times(record: RunRecord, diagnosis: RunRecord | None, material: Material | 
     if material is not None:
         trained_on = material.votes.n_items - len(record.arrays["held_out"])
         found["images_per_second"] = trained_on * len(record.curves["soft_nll"]) / seconds
-    return found | ({"diagnosis_seconds": diagnosis.timing.get("seconds", math.nan)} if diagnosis else {})
+    if diagnosis is not None:
+        found["diagnosis_seconds"] = diagnosis.timing.get("seconds", math.nan)
+        # The plan may have been another one when it was made, which then tells nothing about the time of today's.
+        found["diagnosis_as_planned"] = float(diagnosis.config["plan"] == plan_of(run_of(record.config)).to_dict())
+    return found
 
 
 def _of_votes(
