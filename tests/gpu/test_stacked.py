@@ -63,10 +63,11 @@ def test_gradients_in_fp32_are_as_near_to_the_truth_as_autograds(items):
             for name, exact in truth.items():
                 ours = own[name][:, : exact.shape[1]] if exact.ndim == 4 else own[name]
                 errors[name] = [((found - exact).norm() / exact.norm()).item() for found in (ours, eager[name])]
-            # A relu at its threshold may open in one and not in the other, which a few parameters then show.
+            # A relu at its threshold may open in one and not in the other. Late in the network that moves all gradients
+            # before it by half a percent; an item too many or too few would do so by more than ten.
             assert {name: error for name, error in errors.items() if not error[0] < 0.05} == {}
             ours, theirs = torch.tensor(list(errors.values())).median(dim=0).values.tolist()
-            assert ours < 5 * theirs + 1e-6, errors
+            assert ours < max(5 * theirs, 0.01), errors
 
 
 @pytest.mark.parametrize(
