@@ -66,7 +66,9 @@ def check_rows(items: Any, n_items: int) -> IntArray:
         rows = np.zeros((0, 0))
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise InputError(
-            "items must be a list of row numbers", f"{rows.dtype} of shape {rows.shape} came", "Pass integers"
+            "items must be a list of row numbers",
+            f"{rows.dtype} of shape {rows.shape} came",
+            "Pass integers" if rows.dtype != bool else "Pass np.flatnonzero of the mask",
         )
     if rows.size and (rows.min() < 0 or rows.max() >= n_items):
         raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -136,13 +137,28 @@ def test_a_second_derivative_that_does_not_exist_is_refused() -> None:
             "but these do not fit: 'none', 'full'. Leave them out or name them otherwise.",
         ),
         ({"far": [20]}, "items must lie between 0 and 19, but they run from 20 to 20. Check the indices."),
-        ({"mask": [True, False]}, "items must be a list of row numbers, but bool of shape (2,) came. Pass integers."),
+        (
+            {"mask": [True, False]},
+            "items must be a list of row numbers, but bool of shape (2,) came. Pass np.flatnonzero of the mask.",
+        ),
+        ({"share": [0.5]}, "items must be a list of row numbers, but float64 of shape (1,) came. Pass integers."),
     ],
 )
 def test_slices_that_hold_no_items_of_the_data_are_refused(slices: dict[str, list[int]], message: str) -> None:
     with pytest.raises(InputError) as caught:
         curvature(small_net(), *data(), slices=slices)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
+def test_labels_are_no_distributions(kind: Callable[[list[int]], object]) -> None:
+    inputs, targets = data()
+    with pytest.raises(InputError) as caught:
+        curvature(small_net(), inputs, kind([0] * len(targets)))
+    assert str(caught.value) == (
+        f"targets must be distributions, a row of probabilities for each item, but {len(targets)} labels came. "
+        "Pass np.eye(K)[labels], K being the number of classes."
+    )
 
 
 def test_no_tensor_outlives_the_measurement() -> None:

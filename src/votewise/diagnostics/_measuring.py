@@ -38,7 +38,14 @@ class Data(NamedTuple):
 def check_data(inputs: Tensor, targets: npt.ArrayLike | Tensor) -> Data:
     """Return inputs and targets as tensors of equally many rows, the targets on the simplex, float64."""
     check_kind("inputs", inputs, Tensor, "Pass torch.from_numpy(...) of an array")
-    probs = check_simplex("targets", as_array(targets))
+    given = as_array(targets)
+    if np.ndim(given) == 1 and np.asarray(given).dtype.kind in "iu":
+        raise InputError(
+            "targets must be distributions, a row of probabilities for each item",
+            f"{len(given):,} labels came",
+            "Pass np.eye(K)[labels], K being the number of classes",
+        )
+    probs = check_simplex("targets", given)
     rows = len(inputs) if inputs.ndim else 0
     if rows != len(probs):
         raise InputError(

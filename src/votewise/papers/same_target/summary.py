@@ -46,8 +46,8 @@ EXPLANATIONS = (
     ),
     Explanation(
         "table-4", ".*", "(λmax|trace), top-.*",
-        "The paper does not define its slice. The smaller the slice the greater the curvature; the twentieth of highest "
-        "entropy fits soft labels and SLS best, and may still not be it.",
+        "The paper does not define its slice. The smaller the slice the greater the curvature; the twentieth of "
+        "highest entropy fits soft labels and SLS best, and may still not be it.",
     ),
     Explanation(
         "table-6", ".*", "λmax, top-.*",
