@@ -7,6 +7,7 @@ from pathlib import Path
 
 from votewise._errors import InputError
 from votewise._files import whole_file
+from votewise.papers.same_target.cells import Table
 from votewise.papers.same_target.choices import Choices
 from votewise.papers.same_target.cost import Cost
 from votewise.papers.same_target.evidence import Evidence
@@ -80,28 +81,29 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
 
 
 def _part_text(part: Part, folder: str) -> Iterator[str]:
-    if isinstance(part, Claims):
-        yield markdown(claim_lines(part.claims))
-    elif isinstance(part, Summary):
-        yield "\n".join(f"- {count}" for count in part.counts)
-        yield markdown(reason_lines(part))
-        yield markdown(claim_lines(part.failed))
-    elif isinstance(part, Cost):
-        yield markdown(cost_lines(part))
-    elif isinstance(part, Choices):
-        yield (
-            "How far the numbers that a reading gives are from the published: root mean square, in standard errors. "
-            "Each number follows."
-        )
-        yield markdown(choice_lines(part.choices))
-        yield markdown(reading_lines(part.choices))
-    elif isinstance(part, Figure):
-        yield f"The paper: {part.said}"
-        yield f"![{part.title}]({folder}/{part.name}.svg)" if part.panels else "*Not run.*"
-        if part.cells:
-            yield markdown(cell_lines(part.cells))
-    else:
-        yield markdown(cell_lines(part.cells) if part.name == "scalars" else cell_grid(part.cells))
-        if part.tests:
-            yield markdown(paired_lines(part.tests))
-        yield from part.notes
+    match part:
+        case Summary():
+            yield "\n".join(f"- {count}" for count in part.counts)
+            yield markdown(reason_lines(part))
+            yield markdown(claim_lines(part.failed))
+        case Table():
+            yield markdown(cell_lines(part.cells) if part.name == "scalars" else cell_grid(part.cells))
+            if part.tests:
+                yield markdown(paired_lines(part.tests))
+            yield from part.notes
+        case Figure():
+            yield f"The paper: {part.said}"
+            yield f"![{part.title}]({folder}/{part.name}.svg)" if part.panels else "*Not run.*"
+            if part.cells:
+                yield markdown(cell_lines(part.cells))
+        case Claims():
+            yield markdown(claim_lines(part.claims))
+        case Choices():
+            yield (
+                "How far the numbers that a reading gives are from the published: root mean square, in standard "
+                "errors. Each number follows."
+            )
+            yield markdown(choice_lines(part.choices))
+            yield markdown(reading_lines(part.choices))
+        case Cost():
+            yield markdown(cost_lines(part))

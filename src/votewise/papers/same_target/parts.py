@@ -65,19 +65,23 @@ def coverage(evidence: Evidence) -> Coverage:
 
 def as_json(part: Part) -> dict[str, Any]:
     """A part in plain values."""
-    if isinstance(part, Claims):
-        claims = [{**asdict(claim), "verdict": claim.verdict} for claim in part.claims]
-        return {"name": part.name, "title": part.title, "claims": claims}
-    if isinstance(part, Choices):
-        return {"name": part.name, "title": part.title, "choices": [_choice_as_json(one) for one in part.choices]}
-    if isinstance(part, Cost):
-        return {"name": part.name, "title": part.title, "lines": [list(line) for line in part.lines]}
-    if isinstance(part, Summary):
-        return asdict(part)
-    common = {"name": part.name, "title": part.title, "cells": _cells_as_json(part.cells)}
-    if isinstance(part, Table):
-        return {**common, "tests": [asdict(test) for test in part.tests], "notes": list(part.notes)}
-    return {**common, "said": part.said, "panels": [_arrays_as_lists(asdict(panel)) for panel in part.panels]}
+    return {"name": part.name, "title": part.title, **_contents(part)}
+
+
+def _contents(part: Part) -> dict[str, Any]:
+    match part:
+        case Summary() | Cost():
+            return asdict(part)
+        case Claims():
+            return {"claims": [{**asdict(claim), "verdict": claim.verdict} for claim in part.claims]}
+        case Choices():
+            return {"choices": [_choice_as_json(one) for one in part.choices]}
+        case Table():
+            tests = [asdict(test) for test in part.tests]
+            return {"cells": _cells_as_json(part.cells), "tests": tests, "notes": list(part.notes)}
+        case Figure():
+            panels = [_arrays_as_lists(asdict(panel)) for panel in part.panels]
+            return {"cells": _cells_as_json(part.cells), "said": part.said, "panels": panels}
 
 
 def _choice_as_json(choice: Choice) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from votewise.papers.same_target.cells import Cell, Claim, PairedTest, Table
 from votewise.papers.same_target.choices import Choice, Choices
 from votewise.papers.same_target.cost import Cost
 from votewise.papers.same_target.figures import Figure
-from votewise.papers.same_target.parts import Part
+from votewise.papers.same_target.parts import Claims, Part
 from votewise.papers.same_target.summary import Summary
 from votewise.report.numbers import format_p
 
@@ -35,17 +35,19 @@ class Sheet:
 
 def sheets_of(part: Part) -> list[Sheet]:
     """All there is to print of a part: numbers line by line, then tests or claims."""
-    if isinstance(part, Table):
-        return [cell_lines(part.cells), *([paired_lines(part.tests)] if part.tests else [])]
-    if isinstance(part, Figure):
-        return [cell_lines(part.cells)] if part.cells else []
-    if isinstance(part, Cost):
-        return [cost_lines(part)]
-    if isinstance(part, Summary):
-        return [count_lines(part), reason_lines(part), *([claim_lines(part.failed)] if part.failed else [])]
-    if isinstance(part, Choices):
-        return [choice_lines(part.choices)]  # the numbers themselves would be hundreds of lines
-    return [claim_lines(part.claims)]
+    match part:
+        case Summary():
+            return [count_lines(part), reason_lines(part), *([claim_lines(part.failed)] if part.failed else [])]
+        case Table():
+            return [cell_lines(part.cells), *([paired_lines(part.tests)] if part.tests else [])]
+        case Figure():
+            return [cell_lines(part.cells)] if part.cells else []
+        case Claims():
+            return [claim_lines(part.claims)]
+        case Choices():
+            return [choice_lines(part.choices)]  # the numbers themselves would be hundreds of lines
+        case Cost():
+            return [cost_lines(part)]
 
 
 def cell_lines(cells: Sequence[Cell]) -> Sheet:
