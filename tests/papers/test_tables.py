@@ -248,12 +248,46 @@ def test_claims_about_few_votes() -> None:
     assert (part.found, part.verdict) == ("in 11 of 11", "undecided")
 
 
+def test_gaps_that_fall_with_more_votes() -> None:
+    rows = sweep()
+    for step, votes in enumerate((5, 10, 25, 50)):
+        rows["soft", votes, 1] = {"soft_nll_best": [0.9 - 0.1 * step] * 5}
+        for method in ("sls", "multipass", "deterministic-control"):
+            rows[method, votes, 1] = {"soft_nll_best": [0.5] * 5}
+    claim = claim_about("the more votes, the smaller the gap", orderings(evidence_of(rows)))
+    assert (claim.found, claim.verdict) == ("+0.4000, +0.3000, +0.2000, +0.1000, 5 seeds", "holds")
+    rows["multipass", 25, 1] = {"soft_nll_best": [0.1] * 5}
+    assert claim_about("the more votes, the smaller the gap", orderings(evidence_of(rows))).verdict == "fails"
+    del rows["multipass", 25, 1]
+    assert claim_about("the more votes, the smaller the gap", orderings(evidence_of(rows))).verdict == "not run"
+
+
+def test_redrawn_votes_against_all_votes() -> None:
+    rows = {
+        ("soft", 50, 1): {"soft_nll_best": [0.6, 0.5, 0.7]},
+        ("soft", None, 1): {"soft_nll_best": [0.5, 0.6, 0.5, 0.1]},
+    }
+    claim = claim_about("NLL of soft labels is higher with 50 redrawn votes", orderings(evidence_of(rows)))
+    assert (claim.found, claim.verdict) == ("difference +0.0667, higher on 2, 3 seeds", "holds")
+    assert claim_about("NLL of SLS is higher with 50 redrawn", orderings(evidence_of(rows))).verdict == "not run"
+
+
+def test_the_floor_of_calibration_errors() -> None:
+    floor = np.linspace(0.016, 0.018, 8)
+    above = {"ece_best": floor + 0.01, "ece_floor_best": floor}
+    around = {"ece_best": floor + 0.001 * np.array([1, -2, 3, -4, 5, -6, 7, -8]), "ece_floor_best": floor}
+    claims = orderings(evidence_of({("sls", None, 1): around, ("soft", None, 1): above}))
+    held, failed = (claim_about(f"ECE of {method} is at its floor", claims) for method in ("SLS", "soft labels"))
+    assert failed.found == "difference +0.0100, two-sided p 0.0078, 8 seeds"
+    assert (held.verdict, failed.verdict) == ("holds", "fails")
+
+
 def test_a_gain_that_is_a_matter_of_temperature() -> None:
     rows = sweep()
     for (method, votes, _), numbers in rows.items():
         shift = 0.01 if method == "sls" and votes == 5 else 0.0
         numbers["scaled/soft_nll"] = numbers["soft_nll_best"] + 3 * shift
-    claim = claim_about("with temperatures fitted", orderings(evidence_of(rows)))
+    claim = claim_about("with temperatures fitted on other images, hard", orderings(evidence_of(rows)))
     assert (claim.found, claim.verdict) == ("in 11 of 12", "fails")
 
 

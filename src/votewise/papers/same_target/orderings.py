@@ -11,7 +11,7 @@ import numpy as np
 from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import Claim, PairedTest, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import HARD, METHODS
+from votewise.papers.same_target.names import BOTH, HARD, METHODS
 from votewise.papers.same_target.published import (
     GRADIENT_SPEARMAN_RANGE,
     IMPROVEMENT_SPEARMAN_RANGE,
@@ -21,6 +21,7 @@ from votewise.papers.same_target.scalars import HOLDS, likeness, soft_less_sls
 from votewise.papers.same_target.tables import paired_test, table_1, table_2, table_8
 from votewise.report import counted
 from votewise.report.numbers import format_p
+from votewise.statistics import wilcoxon
 
 _SIGNIFICANT = 0.05
 _ENOUGH = 3  # seeds, below which a mean decides nothing
@@ -69,6 +70,8 @@ def _sweep(evidence: Evidence) -> Iterator[Claim]:
     claim = "after Holm over the 12 cells nothing is significant, as five pairs cannot show more"
     found = f"smallest adjusted p {format_p(lowest)}" if adjusted else ""
     yield Claim(claim, found, lowest > _SIGNIFICANT if seeds >= _ENOUGH else None)
+    yield _gaps_shrink(tests, seeds)
+    yield from _nearly_all_votes(evidence)
     yield _gap_by_votes(evidence)
     yield _once_scaled(evidence)
 
@@ -77,6 +80,23 @@ def _share(claim: str, found: int, there: int, complete: int, seeds: int, *, lea
     """Whether at least so many of a complete set of comparisons, each of some seeds, came out as claimed."""
     decided = there == complete and seeds >= _ENOUGH
     return Claim(claim, f"in {found} of {there}" if there else "", found >= least if decided else None)
+
+
+def _gaps_shrink(tests: Sequence[PairedTest], seeds: int) -> Claim:
+    """The mean over hard deliveries of what they gain, for each number of votes."""
+    gaps = -np.array([test.difference for test in tests]).reshape(len(HARD), len(SWEEP)).mean(axis=0)
+    claim = "the more votes, the smaller the gap of soft labels over hard deliveries: it falls over 5, 10, 25, 50"
+    falling = all(more < fewer for fewer, more in pairwise(gaps))
+    return _judged(claim, ", ".join(f"{gap:+.4f}" for gap in gaps), falling, seeds)
+
+
+def _nearly_all_votes(evidence: Evidence) -> Iterator[Claim]:
+    """As printed, 50 redrawn votes are far worse than the about 51 there are."""
+    for method in BOTH:
+        test = paired_test(evidence, Group(method, 50), Group(method), "soft_nll", "soft_nll_best", "two-sided")
+        claim = f"{_BEYOND}soft NLL of {METHODS[method]} is higher with 50 redrawn votes than with all (about 51)"
+        found = f"difference {test.difference:+.4f}, higher on {test.n - test.favourable}"
+        yield _judged(claim, found, test.difference > 0, test.n)
 
 
 def _gap_by_votes(evidence: Evidence) -> Claim:
@@ -116,16 +136,28 @@ def _main(evidence: Evidence) -> Iterator[Claim]:
         "entropy correlation: label smoothing < mixup < majority vote < {SLS, soft labels}",
     )  # fmt: skip
     for test in table_2(evidence).tests:
-        yield _level(test)
+        yield _level(f"SLS and soft labels are level on all votes in {test.column}", test)
+    scaled = paired_test(evidence, sls, soft, "soft_nll", "scaled/soft_nll", "two-sided")
+    yield _level(f"{_BEYOND}they are level in soft NLL with temperatures fitted on other images", scaled)
+    for method in BOTH:
+        yield _at_the_floor(evidence, method)
     yield _near_uniform(evidence)
 
 
-def _level(test: PairedTest) -> Claim:
-    claim = f"SLS and soft labels are level on all votes in {test.column}"
+def _level(claim: str, test: PairedTest) -> Claim:
+    """Whether a difference may be chance."""
     if test.p_value is None:
         return Claim(claim, "", None)
     found = f"difference {test.difference:+.4f}, two-sided p {format_p(test.p_value)}, {test.n} seeds"
     return Claim(claim, found, test.p_value > _SIGNIFICANT if _can_tell(test) else None)
+
+
+def _at_the_floor(evidence: Evidence, method: str) -> Claim:
+    ece, floor = (evidence.values(Group(method), f"{name}_best") for name in ("ece", "ece_floor"))
+    above = [ece[seed] - floor[seed] for seed in ece if seed in floor]
+    p_value = wilcoxon(np.array(above), alternative="two-sided").p_value if len(above) > 1 else None
+    test = PairedTest(METHODS[method], "ECE", "two-sided", len(above), float(np.mean(above or math.nan)), 0, p_value)
+    return _level(f"{_BEYOND}ECE of {METHODS[method]} is at its floor, that of perfect calibration", test)
 
 
 def _can_tell(test: PairedTest) -> bool:
