@@ -60,9 +60,10 @@ def test_spread_of_few() -> None:
         (Spread(0.51, 9.0, 10), Published(0.4, 0.1, 10, ""), 0.11 / (0.1 * math.sqrt(0.2)), "apart"),
         (Spread(0.42, 9.0, 10), Published(0.4, 0.1, 10, ""), 0.02 / (0.1 * math.sqrt(0.2)), "agrees"),
         (Spread(0.3, 0.02, 5), Published(0.4, None, 10, ""), -0.1 / (0.02 * math.sqrt(0.3)), "apart"),
-        (Spread(0.3, math.nan, 1), Published(0.4, None, 10, ""), None, "no spread"),
-        (Spread(0.3, 0.0, 2), Published(0.4, None, 10, ""), None, "no spread"),
-        (Spread(0.3, math.nan, 1), Published(0.4, 0.1, 10, ""), -1 / math.sqrt(1.1), "agrees"),
+        (Spread(0.3, math.nan, 1), Published(0.4, None, 10, ""), None, "too few seeds"),
+        (Spread(0.3, 0.0, 3), Published(0.4, None, 10, ""), None, "no spread"),
+        (Spread(0.3, 0.1, 2), Published(0.4, 0.1, 10, ""), -1 / math.sqrt(0.6), "too few seeds"),
+        (Spread(0.3, 0.1, 3), Published(0.4, 0.1, 10, ""), -1 / math.sqrt(0.1 + 1 / 3), "agrees"),
         (Spread(0.3, 0.1, 3), None, None, "no published number"),
         (None, Published(0.4, 0.1, 10, ""), None, "not run"),
         (None, None, None, "not run"),
@@ -332,6 +333,17 @@ def test_claims_about_the_unknown() -> None:
     assert claim_about("significantly also in two-sided", claims).verdict == "holds"
     turned = orderings(evidence_of({("sls", None, 1): soft, ("soft", None, 1): above}))
     assert claim_about("each of the six scores", turned).verdict == "fails"
+
+
+def test_leads_in_epochs_that_were_exchanged() -> None:
+    soft = {"near_best/descent": [100.0, 104.0, 102.0], "best_epoch": [140.0, 150.0, 145.0]}
+    later = {"near_best/descent": [136.0, 139.0, 138.5], "best_epoch": [187.0, 197.0, 193.0]}
+    claims = orderings(evidence_of({("soft", None, 1): soft, ("sls", None, 1): later}))
+    claim = claim_about("were exchanged", claims)
+    assert (claim.found, claim.verdict) == ("35.8 against 35.7 and 47.3 against 47.2, 3 seeds", "holds")
+    turned = orderings(evidence_of({("sls", None, 1): soft, ("soft", None, 1): later}))
+    assert claim_about("were exchanged", turned).verdict == "fails"
+    assert claim_about("SLS is at its best earlier", turned).verdict == "holds"
 
 
 def test_the_gap_at_50_votes_is_compared_on_the_same_seeds() -> None:

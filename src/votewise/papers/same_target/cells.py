@@ -15,6 +15,9 @@ from votewise.report.content import Spread
 # How often two honest runs of one experiment, of other seeds, are to be found in agreement.
 _CHANCE = 0.95
 
+# Seeds, below which a mean decides nothing.
+ENOUGH = 3
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -57,6 +60,8 @@ class Cell:
             return "not run"
         if self.published is None:
             return "no published number"
+        if self.ours.n < ENOUGH:
+            return "too few seeds"
         if self.distance is None:
             return "no spread"
         return "agrees" if abs(self.distance) <= self._allowed else "apart"

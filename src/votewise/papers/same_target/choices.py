@@ -134,13 +134,22 @@ def _mixups(evidence: Evidence) -> Choice:
 
 
 def _slices(evidence: Evidence) -> Choice:
+    """On the seeds of which every slice was measured."""
+
     def cells(part: str) -> Iterator[Cell]:
         for method in BOTH:
             for what, words in (("largest", "λmax"), ("trace", "trace")):
-                printed = published.TABLE_4[method, 10, f"high/{what}"]
-                yield _cell(evidence, method, f"best/{part}/{what}", f"{words}, {METHODS[method]}", printed)
+                values = {name: evidence.values(Group(method), f"best/{name}/{what}") for name in SLICES}
+                ours = spread(_on_common_seeds(values)[part])
+                yield Cell("", f"{words}, {METHODS[method]}", ours, published.TABLE_4[method, 10, f"high/{what}"])
 
     return Choice("slice of high disagreement", {part: tuple(cells(part)) for part in SLICES}, readings.SLICE)
+
+
+def _on_common_seeds(values: Mapping[str, Mapping[int, float]]) -> dict[str, list[float]]:
+    """Values of several readings by seed, on those seeds that all readings have which have any."""
+    seeds = set.intersection(*map(set, filter(None, values.values()))) if any(values.values()) else set()
+    return {name: [value for seed, value in found.items() if seed in seeds] for name, found in values.items()}
 
 
 def _scores_of_unknown(evidence: Evidence, score: str, names: Mapping[str, str]) -> Choice:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from votewise.papers.same_target import readings
-from votewise.papers.same_target.cells import Claim, PairedTest, spread
+from votewise.papers.same_target.cells import ENOUGH, Claim, PairedTest, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import BOTH, HARD, METHODS
 from votewise.papers.same_target.published import (
@@ -17,14 +18,13 @@ from votewise.papers.same_target.published import (
     IMPROVEMENT_SPEARMAN_RANGE,
     SWEEP,
 )
-from votewise.papers.same_target.scalars import HOLDS, likeness, soft_less_sls
+from votewise.papers.same_target.scalars import EARLIER, HOLDS, likeness, scalars, soft_less_sls
 from votewise.papers.same_target.tables import paired_test, table_1, table_2, table_8
 from votewise.report import counted
 from votewise.report.numbers import format_p
 from votewise.statistics import wilcoxon
 
 _SIGNIFICANT = 0.05
-_ENOUGH = 3  # seeds, below which a mean decides nothing
 _BEYOND = "beyond the paper: "
 
 
@@ -69,7 +69,7 @@ def _sweep(evidence: Evidence) -> Iterator[Claim]:
     lowest = min(adjusted, default=math.nan)
     claim = "after Holm over the 12 cells nothing is significant, as five pairs cannot show more"
     found = f"smallest adjusted p {format_p(lowest)}" if adjusted else ""
-    yield Claim(claim, found, lowest > _SIGNIFICANT if seeds >= _ENOUGH else None)
+    yield Claim(claim, found, lowest > _SIGNIFICANT if seeds >= ENOUGH else None)
     yield _gaps_shrink(tests, seeds)
     yield from _nearly_all_votes(evidence)
     yield _gap_by_votes(evidence)
@@ -78,7 +78,7 @@ def _sweep(evidence: Evidence) -> Iterator[Claim]:
 
 def _share(claim: str, found: int, there: int, complete: int, seeds: int, *, least: int) -> Claim:
     """Whether at least so many of a complete set of comparisons, each of some seeds, came out as claimed."""
-    decided = there == complete and seeds >= _ENOUGH
+    decided = there == complete and seeds >= ENOUGH
     return Claim(claim, f"in {found} of {there}" if there else "", found >= least if decided else None)
 
 
@@ -205,7 +205,7 @@ def _correlations(evidence: Evidence) -> Iterator[Claim]:
     cells = [evidence.values(Group(method, votes), "js/spearman") for method in HARD for votes in SWEEP]
     means = [float(np.mean(list(cell.values()))) for cell in cells if cell]
     fewest = min(map(len, filter(None, cells)), default=0)
-    seeds = fewest if len(means) == len(cells) else min(fewest, _ENOUGH - 1)  # some of the cells decide nothing
+    seeds = fewest if len(means) == len(cells) else min(fewest, ENOUGH - 1)  # some of the cells decide nothing
     claim = "Spearman of redraw distance and improvement, mean over seeds,"
     yield _within(claim, means, IMPROVEMENT_SPEARMAN_RANGE, 2, seeds)
     found = list(evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}").values())
@@ -225,6 +225,7 @@ def _between_runs(evidence: Evidence) -> Iterator[Claim]:
         gap = float(np.mean(gaps or 0))
         found = f"{abs(gap):.1f} epochs {'earlier' if gap > 0 else 'later'}"
         yield _judged(f"SLS {words} earlier than soft labels", found, gap > 0, len(gaps))
+    yield _exchanged(evidence)
     for where, what, words in (
         (readings.MAP_IMAGES, readings.MAPS, "Grad-CAM maps"),
         (readings.MAP_IMAGES, f"{readings.MAPS}_high", "Grad-CAM maps of disputed images"),
@@ -237,6 +238,17 @@ def _between_runs(evidence: Evidence) -> Iterator[Claim]:
         else:
             found = f"{sls.mean:.3f} against {soft.mean:.3f}"
             yield _judged(claim, found, sls.mean > soft.mean, min(sls.n, soft.n))
+
+
+def _exchanged(evidence: Evidence) -> Claim:
+    """Whether both leads in epochs come out as printed, but as those of soft labels."""
+    leads = [cell for cell in scalars(evidence).cells if cell.row == EARLIER]
+    turned = [replace(cell, ours=cell.ours and replace(cell.ours, mean=-cell.ours.mean)) for cell in leads]
+    claim = f"{_BEYOND}the two gaps in epochs are as printed if SLS and soft labels were exchanged"
+    pairs = [(cell.ours, cell.published) for cell in turned if cell.ours and cell.published]
+    found = " and ".join(f"{ours.mean:.1f} against {printed.mean}" for ours, printed in pairs)
+    seeds = min((ours.n for ours, _ in pairs), default=0)
+    return _judged(claim, found, all(cell.verdict == "agrees" for cell in turned), seeds)
 
 
 def _unknown(evidence: Evidence) -> Iterator[Claim]:
@@ -255,7 +267,7 @@ def _unknown(evidence: Evidence) -> Iterator[Claim]:
 
 def _judged(claim: str, found: str, holds: bool, seeds: int) -> Claim:
     """A claim decided by some seeds: no fewer than enough, and nothing was found without any."""
-    return Claim(claim, f"{found}, {counted(seeds, 'seed')}" if seeds else "", holds if seeds >= _ENOUGH else None)
+    return Claim(claim, f"{found}, {counted(seeds, 'seed')}" if seeds else "", holds if seeds >= ENOUGH else None)
 
 
 def _fewest(evidence: Evidence, name: str, groups: Sequence[Group]) -> int:

@@ -16,6 +16,7 @@ from votewise.papers.same_target.published import QUOTED
 from votewise.report import counted
 from votewise.report.content import Spread
 
+EARLIER = "epochs SLS is earlier than soft labels"
 HOLDS = (1, 5, 10, 50)
 
 
@@ -85,7 +86,7 @@ def _earlier(evidence: Evidence) -> Iterator[Cell]:
         ("best_epoch", "at its best", "best_earlier"),
     ):
         ours = spread(soft_less_sls(evidence, name).values())
-        yield Cell("epochs SLS is earlier than soft labels", words, ours, QUOTED[printed, "sls"])
+        yield Cell(EARLIER, words, ours, QUOTED[printed, "sls"])
 
 
 def _maps(evidence: Evidence) -> Iterator[Cell]:
