@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 from votewise.datasets import load_cifar10h, load_cifar100, load_svhn
 from votewise.diagnostics import curvature, high_disagreement_slices
-from votewise.experiments.diagnose import Plan, Subject, diagnose_run
 from votewise.experiments.material import Material
+from votewise.experiments.measure import Plan, Subject, measure_run
 from votewise.experiments.run import RunConfig, make_job, model_maker, split_items
 from votewise.papers.same_target import paper_recipe
 from votewise.training import soft_cross_entropy, train_jobs
@@ -61,8 +61,8 @@ def main() -> None:
     )
     print(f"curvature on all and a slice: {ours:.1f} s, {plain / ours:.1f} x as fast as the plain way ({plain:.1f} s)")
     others = [load_svhn(arguments.data), load_cifar100(arguments.data)]
-    timed("the unknown", lambda: diagnose_run(subject, {"best": state}, Plan(unknown=True), others))
-    timed("features and maps", lambda: diagnose_run(subject, {"best": state}, Plan(features=True)))
+    timed("the unknown", lambda: measure_run(subject, {"best": state}, Plan(unknown=True), others))
+    timed("features and maps", lambda: measure_run(subject, {"best": state}, Plan(features=True)))
 
 
 def trained(config: RunConfig, material: Material) -> dict[str, Tensor]:

@@ -25,21 +25,19 @@ from votewise.diagnostics import (
     ood_table,
 )
 from votewise.experiments import diagnose as module
+from votewise.experiments import measure
 from votewise.experiments.diagnose import (
-    Plan,
-    Subject,
     barrier_config,
-    diagnose_run,
     diagnoses_of,
     diagnosis_config,
     run_and_diagnose,
-    shared_items,
     to_train_again,
     undiagnosed,
     unmeasured,
 )
 from votewise.experiments.execute import Keeping, Listener, execute
 from votewise.experiments.material import Material
+from votewise.experiments.measure import Plan, Subject, measure_run, shared_items
 from votewise.experiments.run import RunConfig, model_maker, split_items, train_run_with_models
 from votewise.records import RecordStore, RunRecord, run_id
 
@@ -71,7 +69,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
             keeper.keep(config, *train_run_with_models(config, material, keep_epoch=keeper.keeping.epoch))
 
     monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
-    monkeypatch.setattr(module, "_MOST", 12)
+    monkeypatch.setattr(measure, "_MOST", 12)
     return seen
 
 
@@ -138,9 +136,9 @@ def test_what_does_not_fit_into_memory_is_measured_in_parts_after_it_was_let_go(
     subject = Subject(RUNS[0], MATERIAL, "cpu")
     states = {"best": model_maker(RUNS[0], MATERIAL)().state_dict()}
     plan = Plan({"best": ("full",)})
-    expected, _ = diagnose_run(subject, states, plan)
+    expected, _ = measure_run(subject, states, plan)
     monkeypatch.setattr(diagnostics, "curvature", short_of_memory)
-    found, _ = diagnose_run(subject, states, plan)
+    found, _ = measure_run(subject, states, plan)
     assert len(held) == 1
     assert found["best/full/trace"] == pytest.approx(expected["best/full/trace"], rel=1e-4)
 
@@ -182,17 +180,17 @@ def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, trai
 def test_an_interrupted_diagnosis_goes_on_from_the_weights(
     tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, real = RecordStore(tmp_path), module.diagnose_run
+    store, real = RecordStore(tmp_path), module.measure_run
 
     def interrupted(subject: Subject, *rest: Any) -> Any:
         if subject.config == RUNS[1]:
             raise KeyboardInterrupt
         return real(subject, *rest)
 
-    monkeypatch.setattr(module, "diagnose_run", interrupted)
+    monkeypatch.setattr(module, "measure_run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         do(store)
-    monkeypatch.setattr(module, "diagnose_run", real)
+    monkeypatch.setattr(module, "measure_run", real)
     assert len(do(store)) == 2  # the second run's, and the way between
     assert trained == RUNS
 
@@ -201,7 +199,7 @@ def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, mo
     def refuse(*_: Any) -> Any:
         raise InputError("the loss must be finite", "NaN came", "Look for NaN in weights")
 
-    monkeypatch.setattr(module, "_unknown", refuse)
+    monkeypatch.setattr(measure, "_unknown", refuse)
     store = RecordStore(tmp_path)
     told = do(store)
     assert [record.status for record in told] == ["failed", "done", "done"]
@@ -210,7 +208,7 @@ def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, mo
 
     assert do(store) == []
     monkeypatch.undo()
-    monkeypatch.setattr(module, "_MOST", 12)
+    monkeypatch.setattr(measure, "_MOST", 12)
     assert [record.status for record in do(store, retry_failed=True, jobs=1)] == ["done"]
     assert not any(store.attached(run_id(run.to_dict())) for run in RUNS)
 
@@ -221,11 +219,11 @@ def test_a_way_that_could_not_be_measured_is_tried_again_if_asked(
     def refuse(*_: Any) -> Any:
         raise RuntimeError("an error of cuDNN")
 
-    monkeypatch.setattr(module, "_barrier", refuse)
+    monkeypatch.setattr(module, "measure_barrier", refuse)
     store = RecordStore(tmp_path)
     assert [(record.status, record.failure) for record in do(store)][2] == ("failed", "an error of cuDNN")
     monkeypatch.undo()
-    monkeypatch.setattr(module, "_MOST", 12)
+    monkeypatch.setattr(measure, "_MOST", 12)
     assert do(store) == []
     (told,) = do(store, retry_failed=True)
     assert (told.status, "plain/height" in told.numbers) == ("done", True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from votewise.experiments.diagnose import SLICES
+from votewise.experiments.measure import SLICES
 from votewise.papers.same_target import published, readings
 from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.evidence import Evidence, Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from votewise.experiments.diagnose import FULL, SLICES, Plan
+from votewise.experiments.measure import FULL, SLICES, Plan
 from votewise.experiments.run import RunConfig
 from votewise.papers.same_target import readings
 from votewise.papers.same_target.evidence import Run

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray
 from votewise._errors import InputError
-from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, ends_of, is_loss_of, shared_items
+from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, ends_of, is_loss_of
 from votewise.experiments.material import Material
+from votewise.experiments.measure import shared_items
 from votewise.experiments.run import RUN_VERSION, softmax
 from votewise.papers.same_target import by_votes
 from votewise.papers.same_target.across import Sight, barriers, likeness_within
