@@ -31,7 +31,7 @@ RESULTS = Path("results/same-target")
 
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="same-target: arXiv 2605.20642", show_default=False)],
-    suite: Annotated[str, typer.Option(help="main, family, sweep, resampling, all, sparse or tiny.")] = "all",
+    suite: Annotated[str, typer.Option(help="main, family, sweep, resampling, all, sparse, mixup or tiny.")] = "all",
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds, from 0; each suite's own number if left out.", show_default=False)
     ] = None,
@@ -152,6 +152,7 @@ def _tell_plan(
 ) -> None:
     """What would be run, and how long training would take."""
     from votewise.experiments.estimate import expected_seconds
+    from votewise.papers.same_target.suites import run_of
 
     seconds = expected_seconds(todo, material, store, device=device, jobs=jobs)
     if as_json:
@@ -161,7 +162,8 @@ def _tell_plan(
         options.print_json({**plan, "todo": planned})
         return
     screen = options.console()
-    for (method, votes, hold), seeds in Counter((run.method, run.votes, run.hold) for run in todo).items():
+    named = (run_of(config.to_dict()) for config in todo)
+    for (method, votes, hold), seeds in Counter((run.method, run.votes, run.hold) for run in named).items():
         screen.print(f"  {_row_name(method, votes, hold)}: {seeds} {'run' if seeds == 1 else 'runs'}")
     if todo:
         screen.print(f"{len(todo)} of {len(configs)} runs to do on {device}, in about {_duration(seconds)}.")
