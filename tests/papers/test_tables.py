@@ -292,6 +292,18 @@ def test_a_gain_that_is_a_matter_of_temperature() -> None:
     assert (claim.found, claim.verdict) == ("in 11 of 12", "fails")
 
 
+def test_level_at_one_epoch_and_not_at_another() -> None:
+    base, noise = np.arange(8) / 10, np.array([1, -2, 3, -4, 5, -6, 7, -8]) / 1000
+    rows = {
+        ("sls", None, 1): {"soft_nll_best": base + noise, "soft_nll_last": base - 0.1},
+        ("soft", None, 1): {"soft_nll_best": base, "soft_nll_last": base},
+    }
+    claims = orderings(evidence_of(rows))
+    assert claim_about("level on all votes in soft NLL", claims).verdict == "holds"
+    last = claim_about("level in soft NLL after the last epoch", claims)
+    assert (last.found, last.verdict) == ("difference -0.1000, two-sided p 0.0078, 8 seeds", "fails")
+
+
 def test_few_seeds_cannot_show_that_methods_are_level() -> None:
     for seeds, verdict in ((5, "undecided"), (6, "fails")):
         rows = {
