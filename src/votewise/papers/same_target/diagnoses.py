@@ -25,7 +25,7 @@ _IN_TABLE_6 = ("soft", "sls")
 _COMMON_SHARE = 0.75
 
 # Seeds, of soft labels and SLS on all votes, whose models are looked at in every way.
-_LOOKED_AT_CLOSELY = 5
+_LOOKED_AT_CLOSELY = 3
 
 # Of models that are trained to see that all works.
 TINY_PLAN = Plan({"best": _BRIEF}, unknown=True, features=True)
