@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from votewise.training.runs import State
 
 # Hessian products for an eigenvalue, and probes for a trace: a model that wants more is recorded as not converged.
-_MOST = 60
+_MOST = 40
 
 # Of KNN and ODIN: as usual, and others to compare with.
 _NEIGHBOUR, _OTHER_NEIGHBOURS = 50, (1, 5, 10, 200)
@@ -44,11 +44,13 @@ class Plan:
         unknown: whether to see how the best model takes images of other things.
         features: whether to keep features and maps of the best model, in 16 bits, of the held-out items and of some
             that all runs share.
+        trace_error: standard error, as a share of the trace, that is small enough: seeds differ by more.
     """
 
     curvature: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown: bool = False
     features: bool = False
+    trace_error: float = 0.03
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as a record keeps them."""
@@ -113,7 +115,7 @@ def measure_run(
     people = subject.material.votes.probs[split.held_out]
     for when, slices in plan.curvature.items():
         if when in states:
-            found = _curvature(subject.model(states[when]), held_out, people, slices)
+            found = _curvature(subject.model(states[when]), held_out, people, slices, plan.trace_error)
             numbers |= {f"{when}/{name}": value for name, value in found.items()}
     if plan.unknown or plan.features:
         model = subject.model(states["best"])
@@ -147,14 +149,16 @@ def shared_items(material: Material, *, items: int = 1000) -> IntArray:
     return np.sort(stream_generator(0, "shared-items").permutation(n_items)[: min(items, n_items)])
 
 
-def _curvature(model: nn.Module, inputs: Tensor, people: Any, slices: Sequence[str]) -> Numbers:
+def _curvature(model: nn.Module, inputs: Tensor, people: Any, slices: Sequence[str], trace_error: float) -> Numbers:
     import torch
 
     from votewise.diagnostics import curvature, high_disagreement_slices
 
     there = high_disagreement_slices(people)
     chosen = {name: there[name] for name in slices if name in there}
-    options: dict[str, Any] = {"slices": chosen, "tf32": True, "max_products": _MOST, "max_probes": _MOST}
+    options: dict[str, Any] = {
+        "slices": chosen, "tf32": True, "relative_error": trace_error, "max_products": _MOST, "max_probes": _MOST
+    }  # fmt: skip
     try:
         found = curvature(model, inputs, people, **options)
     except torch.OutOfMemoryError:  # the graph of all items at once is the quick way, a part at a time the thrifty one

@@ -278,9 +278,10 @@ def _unconverged(evidence: Evidence) -> Iterator[str]:
         error, trace = (evidence.numbers.get(f"best/{part}/{name}") for name in ("trace_error", "trace"))
         missed = converged == 0
         if missed.any() and error is not None and trace is not None:
+            worst = np.max(error[missed] / trace[missed])
             yield (
                 f"{part}: {missed.sum()} of {np.isfinite(converged).sum()} measurements ended before the standard "
-                f"error of the trace was 2 %; the worst is {np.max(error[missed] / trace[missed]):.0%}."
+                f"error of the trace was as small as asked for; the worst is {worst:.0%}."
             )
 
 
