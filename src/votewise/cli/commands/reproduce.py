@@ -88,7 +88,7 @@ def reproduce(
     from votewise.experiments.run import choose_device
     from votewise.papers.same_target import compare_with_paper, suite_runs, tiny_material
     from votewise.papers.same_target.diagnoses import TINY_PLAN, barrier_pairs, common_epoch, plan_of
-    from votewise.papers.same_target.suites import find_suites, run_of
+    from votewise.papers.same_target.suites import find_suites, run_of, tiny_outliers
     from votewise.records import RecordStore
 
     find_suites(suite)
@@ -102,6 +102,8 @@ def reproduce(
     plans = {config: TINY_PLAN if suite == "tiny" else plan_of(run) for config, run in named.items()}
     pairs = barrier_pairs(list(plans))
     outliers = _outliers(data, quiet) if diagnostics else []
+    if suite == "tiny":
+        outliers = [tiny_outliers(images) for images in outliers]
     lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
     todo = [
         *missing_runs(configs, store, retry_failed=retry_failed),

@@ -28,7 +28,7 @@ _COMMON_SHARE = 0.75
 _LOOKED_AT_CLOSELY = 3
 
 # Of models that are trained to see that all works.
-TINY_PLAN = Plan({"best": _BRIEF}, unknown=True, features=True)
+TINY_PLAN = Plan({"best": _BRIEF}, unknown=True, features=True, trace_error=0.1)
 
 
 def plan_of(run: Run) -> Plan:

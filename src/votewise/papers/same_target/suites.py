@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from votewise._checks import check_choice
+from votewise.datasets import OutlierImages
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig
 from votewise.papers.same_target.evidence import Run
@@ -92,7 +93,7 @@ def all_runs(suites: Sequence[Suite] = tuple(SUITES.values())) -> tuple[Run, ...
 TINY = Suite(
     "every step of the way on a corner of the data, in minutes on a CPU", ("soft", "sls", "multipass", "majority"), 2
 )
-_TINY_ITEMS, _TINY_EPOCHS = 2000, 12
+_TINY_ITEMS, _TINY_EPOCHS, _TINY_OUTLIERS = 2000, 12, 1000
 
 
 def suite_names() -> tuple[str, ...]:
@@ -152,6 +153,11 @@ def suite_runs(name: str, material: Material, *, seeds: int | None = None, preci
 def tiny_material(material: Material) -> Material:
     """The first items of the data."""
     return material.take(np.arange(_TINY_ITEMS))
+
+
+def tiny_outliers(outliers: OutlierImages) -> OutlierImages:
+    """The first images of other things."""
+    return replace(outliers, images=outliers.images[:_TINY_OUTLIERS], labels=outliers.labels[:_TINY_OUTLIERS])
 
 
 def _runs(suite: Suite, material: Material, recipe: TrainConfig, model: str, seeds: int | None) -> Iterator[RunConfig]:
