@@ -130,7 +130,8 @@ def test_overview(cifar10h: Votes) -> None:
     seen = overview(cifar10h)
     assert (seen.items, seen.votes, seen.ties, seen.unanimous, seen.annotators) == (10_000, 511_000, 3, 0.4393, None)
     assert seen.advice.method == "soft"
-    assert overview(cifar10h.subsample(5, seed=0)).advice.method == "multipass"
+    assert overview(cifar10h.subsample(5, seed=0)).advice.method == "soft-smoothed"
+    assert overview(cifar10h.subsample(10, seed=0)).advice.method == "multipass"
 
 
 def test_a_class_stratified_split_is_as_large_as_published(cifar10h: Votes, cifar10_labels: np.ndarray) -> None:

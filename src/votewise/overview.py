@@ -18,8 +18,9 @@ from votewise.votes import (
     unanimous,
 )
 
-# Votes an item up to which arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly.
-SPARSE = 10
+# Votes an item up to which arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly, and up to
+# which smoothed shares did best in our own runs (docs/choosing.md).
+SPARSE, VERY_SPARSE = 10, 5
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,17 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
         )
         return Advice("majority", (f"Every delivery gives the same labels here: {several}",))
     reasons = [f"{1 - agreed:.0%} of the items show disagreement, which a majority label would discard."]
-    if typical <= SPARSE:
+    if typical <= VERY_SPARSE:
+        method = "soft-smoothed"
+        reasons.append(
+            f"{typical:g} votes an item (median) are very few: shares are noisy. Smoothed ones gave the best "
+            "likelihoods where this was tried, votes delivered one an epoch (multipass) came next."
+        )
+    elif typical <= SPARSE:
         method = "multipass"
         reasons.append(
             f"{typical:g} votes an item (median) are few: shares are noisy, and delivering the votes one an epoch "
-            "tends to give better likelihoods than training on the shares themselves."
+            "tends to give better likelihoods than training on the shares themselves; try soft-smoothed as well."
         )
     else:
         method = "soft"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from paper_runs import paper_record
@@ -15,7 +16,7 @@ from votewise import InputError
 from votewise.cli.main import main
 from votewise.experiments.material import Material
 from votewise.papers.same_target import suite_runs
-from votewise.papers.same_target.evidence import Evidence
+from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.page import BEGIN, END, write_page
 from votewise.papers.same_target.parts import PARTS, coverage, find_parts
 from votewise.papers.same_target.results import read_results, write_results
@@ -245,3 +246,22 @@ def test_the_page_of_the_docs_is_what_the_results_say(tmp_path: Path) -> None:
     copy.write_text(text, encoding="utf-8")
     write_page(read_results(results), copy)
     assert copy.read_text(encoding="utf-8") == text, "make paper brings the page up to date"
+
+
+def test_the_page_on_choosing_quotes_the_results() -> None:
+    evidence = read_results(ROOT / "results" / "same-target")
+    page = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    table = [
+        [part.strip() for part in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")
+    ]
+    head, rows = table[0], {row[0]: row[1:] for row in table[2:]}
+    ours = {"CIFAR-10H, all votes": None, "CIFAR-10H, 10 votes": 10, "CIFAR-10H, 5 votes": 5}
+    names = {
+        "soft labels": "soft", "SLS": "sls", "multipass": "multipass", "smoothed shares": "soft-smoothed",
+        "majority": "majority",
+    }  # fmt: skip
+    assert rows.keys() == names.keys()
+    for column, votes in ours.items():
+        for row, method in names.items():
+            found = list(evidence.values(Group(method, votes), "soft_nll_best").values())
+            assert rows[row][head.index(column) - 1] == (f"{np.mean(found):.3f}" if found else ""), (row, column)
