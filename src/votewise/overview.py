@@ -18,8 +18,8 @@ from votewise.votes import (
     unanimous,
 )
 
-# Votes an item up to which arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly, and up to
-# which smoothed shares did best in our own runs (docs/choosing.md).
+# Votes an item up to which arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly, and up
+# to which smoothed shares did best in our own runs (docs/choosing.md).
 SPARSE, VERY_SPARSE = 10, 5
 
 
