@@ -19,6 +19,7 @@ from votewise.papers.same_target.published import (
     SWEEP,
 )
 from votewise.papers.same_target.scalars import EARLIER, HOLDS, likeness, scalars, soft_less_sls
+from votewise.papers.same_target.suites import BEYOND
 from votewise.papers.same_target.tables import paired_test, table_1, table_2, table_8
 from votewise.report import counted
 from votewise.report.numbers import format_p
@@ -33,6 +34,7 @@ def orderings(evidence: Evidence) -> tuple[Claim, ...]:
     """Every claim, in the order of the paper's tables and figures."""
     return (
         *_sweep(evidence),
+        *_sparse(evidence),
         *_main(evidence),
         *_curvature(evidence),
         *_resampling(evidence),
@@ -119,6 +121,17 @@ def _once_scaled(evidence: Evidence) -> Claim:
     below, there = sum(gap.difference < 0 for gap in gaps), sum(gap.n > 0 for gap in gaps)
     claim = f"{_BEYOND}{_SCALED}, hard deliveries are still below in all 12 cells"
     return _share(claim, below, there, len(gaps), min(gap.n for gap in gaps), least=12)
+
+
+def _sparse(evidence: Evidence) -> Iterator[Claim]:
+    """Whether anything is ahead of the paper's best where votes are few."""
+    for votes in BEYOND["sparse"].votes:
+        for method in ("soft-smoothed", "dirichlet-fitted"):
+            groups = Group(method, votes), Group("multipass", votes)
+            test = paired_test(evidence, *groups, "soft_nll", "soft_nll_best", "two-sided")
+            claim = f"{_BEYOND}with {votes} votes {METHODS[method]}, are below multipass in soft NLL"
+            found = f"difference {test.difference:+.4f}, below on {test.favourable}"
+            yield _judged(claim, found, test.difference < 0, test.n)
 
 
 def _main(evidence: Evidence) -> Iterator[Claim]:
