@@ -273,6 +273,22 @@ def test_redrawn_votes_against_all_votes() -> None:
     assert claim_about("NLL of SLS is higher with 50 redrawn", orderings(evidence_of(rows))).verdict == "not run"
 
 
+def test_what_is_ahead_of_multipass_on_the_same_seeds() -> None:
+    rows = {
+        ("multipass", 5, 1): {"soft_nll_best": [0.60, 0.58, 0.62, 0.10]},
+        ("soft-smoothed", 5, 1): {"soft_nll_best": [0.58, 0.59, 0.58]},
+        ("dirichlet-fitted", 5, 1): {"soft_nll_best": [0.61, 0.59, 0.61]},
+        ("multipass", 10, 1): {"soft_nll_best": [0.52]},
+        ("soft-smoothed", 10, 1): {"soft_nll_best": [0.51]},
+    }
+    claims = orderings(evidence_of(rows))
+    smoothed = claim_about("with 5 votes soft labels, smoothed", claims)
+    assert (smoothed.found, smoothed.verdict) == ("difference -0.0167, below on 2, 3 seeds", "holds")
+    assert claim_about("with 5 votes soft labels, fitted Dirichlet", claims).verdict == "fails"
+    assert claim_about("with 10 votes soft labels, smoothed", claims).verdict == "undecided"
+    assert claim_about("with 10 votes soft labels, fitted Dirichlet", claims).verdict == "not run"
+
+
 def test_the_floor_of_calibration_errors() -> None:
     floor = np.linspace(0.016, 0.018, 8)
     above = {"ece_best": floor + 0.01, "ece_floor_best": floor}
