@@ -1,6 +1,6 @@
 """Training images a second on one GPU: the engine beside a plain eager loop, in the same process.
 
-    python benchmarks/engine.py [--at-once 4] [--epochs 4]
+    python benchmarks/engine.py [--at-once 8] [--epochs 30]
 
 The recipe is that of arXiv 2605.20642 (ResNet-18, 8,000 training and 2,000 held-out images of 32 x 32, batches of 128,
 evaluation after every epoch). The images are random: the work does not depend on what they show.
