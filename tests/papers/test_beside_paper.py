@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -265,3 +266,17 @@ def test_the_page_on_choosing_quotes_the_results() -> None:
         for row, method in names.items():
             found = list(evidence.values(Group(method, votes), "soft_nll_best").values())
             assert rows[row][head.index(column) - 1] == (f"{np.mean(found):.3f}" if found else ""), (row, column)
+
+
+def test_runs_of_another_experiment_alone_leave_the_results_to_show(
+    votes_and_images: Material, results: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = suite_runs("main", votes_and_images, seeds=1, precision="bf16")[0]
+    record = paper_record(config, votes_and_images)
+    RecordStore(Path("runs")).write(replace(record, config={**record.config, "dataset": "my-votes"}))
+    assert main(command(None, results, "--only", "summary")) == 0
+    assert capsys.readouterr().err.startswith(f"votewise: from the results in {results}\n")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "torch", None)
+        assert main(command(None, results, "--only", "summary", "-q")) == 0

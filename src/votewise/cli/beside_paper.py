@@ -28,7 +28,7 @@ class Sources:
     """Where the numbers come from.
 
     Attributes:
-        runs: folder of records; if none is named, those in "runs" or, where there are none, `results` are taken.
+        runs: folder of records; if none is named, those in "runs" or, where none is of the paper, `results` are taken.
         results: folder of runs in brief.
         data: folder with CIFAR-10H, for what needs the votes themselves.
         precision: of the runs to take.
@@ -90,11 +90,15 @@ def tell_parts(
 
 
 def _evidence(sources: Sources, quiet: bool) -> Evidence:
-    """What the runs show or, where none are named or there, the results kept of some."""
+    """What the runs show or, where none are named or there, the results kept of some.
+
+    The usual folder may hold a user's own comparisons alone.
+    """
+    from votewise.papers.same_target.reduce import paper_runs
     from votewise.papers.same_target.results import read_results
     from votewise.records import RecordStore
 
-    if sources.runs is not None or RecordStore(USUAL_RUNS).ids():
+    if sources.runs is not None or paper_runs(RecordStore(USUAL_RUNS), sources.precision):
         return _reduced(sources, quiet)
     if not RecordStore(sources.results).ids():
         raise InputError(
