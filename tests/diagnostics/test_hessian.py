@@ -17,9 +17,10 @@ from torch import Tensor, nn
 
 from oracles.curvature import dense_hessian, softmax_regression_hessian
 from votewise import InputError
-from votewise.diagnostics import Hessian
+from votewise.diagnostics import Hessian, curvature
 from votewise.diagnostics._derivatives import QuickSecondDerivatives
 from votewise.diagnostics._measuring import evaluating
+from votewise.models import NgramNet, hash_ngrams
 
 
 class Doubled(nn.Module):
@@ -295,6 +296,144 @@ def test_attention_can_be_derived_twice() -> None:
         (-(targets * torch.log_softmax(model.eval()(x), dim=1)).sum() / 3).backward()
         gradients.append(nn.utils.parameters_to_vector([p.grad for p in model.parameters()]))
     torch.testing.assert_close(found, (gradients[0] - gradients[1]) / (2 * step), rtol=1e-5, atol=1e-7)
+
+
+class Counted(nn.Module):
+    """What a bag gives, of how often each entry is in it, (B, V), divided by the entries that count for a mean."""
+
+    def __init__(self, bag: nn.EmbeddingBag) -> None:
+        super().__init__()
+        self.weight = bag.weight
+
+    def forward(self, counts: Tensor) -> Tensor:
+        return counts @ self.weight
+
+
+def shares_in_bags(bags: Tensor, entries: int, padding: int | None, mode: str) -> Tensor:
+    counts = torch.stack([torch.bincount(bag, minlength=entries) for bag in bags]).double()
+    if padding is not None:
+        counts[:, padding] = 0
+    return counts / counts.sum(dim=1, keepdim=True).clamp_min(1) if mode == "mean" else counts
+
+
+@pytest.mark.parametrize("options", BATCHES, ids=str)
+@pytest.mark.parametrize("padding", [None, 0, -1])
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_bags_of_embeddings_are_derived_twice(mode: str, padding: int | None, options: dict[str, int]) -> None:
+    torch.manual_seed(0)
+    bag = nn.EmbeddingBag(6, 2, mode=mode, padding_idx=padding).double()
+    nn.init.normal_(bag.weight)  # the row of padding too, which must not count
+    model = nn.Sequential(bag, nn.Tanh(), nn.Linear(2, 3).double())
+    bags = torch.tensor([[0, 0, 0], [5, 5, 5], [1, 0, 5], [2, 2, 3], [4, 0, 0]])
+    targets = torch.softmax(torch.randn(5, 3).double(), dim=1)
+    with Hessian(model, bags, targets, **options) as hessian:
+        found = written_out(hessian)
+        assert hessian.loss == pytest.approx(nn.functional.cross_entropy(model(bags), targets).item(), rel=1e-12)
+    counted = nn.Sequential(Counted(bag), *model[1:])
+    shares = shares_in_bags(bags, 6, padding, mode)
+    torch.testing.assert_close(found, dense_hessian(counted, shares, targets), rtol=1e-10, atol=1e-12)
+
+
+def test_the_network_for_texts_can_be_measured() -> None:
+    torch.manual_seed(0)
+    model = NgramNet(3, buckets=12, width=3).double()
+    bags = torch.from_numpy(hash_ngrams(["yes", "no", "", "yes and no"], buckets=12))
+    targets = torch.softmax(torch.randn(4, 3).double(), dim=1)
+    found = curvature(model, bags, targets)["full"]
+    with Hessian(model, bags, targets) as hessian:
+        matrix = written_out(hessian)
+    model.embed = Counted(model.embed)  # type: ignore[assignment]
+    expected = dense_hessian(model.eval(), shares_in_bags(bags, 12, 0, "mean"), targets)
+    torch.testing.assert_close(matrix, expected, rtol=1e-10, atol=1e-12)
+    assert found.largest == pytest.approx(torch.linalg.eigvalsh(expected).max().item(), rel=1e-5)
+    assert found.trace == pytest.approx(expected.trace().item(), rel=1e-10)
+
+
+def test_bags_that_are_given_otherwise_are_left_to_torch() -> None:
+    torch.manual_seed(0)
+    weight, bags = torch.randn(6, 2), torch.tensor([[0, 1, 2], [5, 5, 5]])
+    given: list[dict[str, Any]] = [
+        {"input": bags.flatten(), "offsets": torch.tensor([0, 3])},
+        {"input": bags, "mode": "max"},
+        {"input": bags, "mode": "sum", "per_sample_weights": torch.randn(2, 3)},
+        {"input": bags, "max_norm": 0.1},
+    ]
+    for options in given:
+        expected = nn.functional.embedding_bag(weight=weight.clone(), **options)
+        with QuickSecondDerivatives():
+            assert torch.equal(nn.functional.embedding_bag(weight=weight.clone(), **options), expected)
+
+
+class WithOffsets(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bag = nn.EmbeddingBag(6, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.bag(x.flatten(), torch.arange(0, x.numel(), x.shape[1])).tanh()
+        return logits
+
+
+class Distances(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.centres = nn.Parameter(torch.eye(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return -torch.cdist(x.float(), self.centres)
+
+
+class Once(torch.autograd.Function):
+    """As the backward pass of a compiled model, which says so in more than a line."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        if g.requires_grad or torch.is_grad_enabled():
+            raise RuntimeError("no double backward.\nSee the log.")
+        return 2 * g
+
+
+class Compiled(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return Once.apply(super().forward(x.float()))  # type: ignore[no-any-return, no-untyped-call]
+
+
+@pytest.mark.parametrize("keep_graph", [True, False])
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (WithOffsets, "the derivative for '_embedding_bag_backward' is not implemented"),
+        (Distances, "the derivative for '_cdist_backward' is not implemented"),
+        (lambda: Compiled(3, 3), "no double backward"),
+    ],
+)
+def test_layers_without_a_second_derivative_are_named(
+    model: Callable[[], nn.Module], told: str, keep_graph: bool
+) -> None:
+    with pytest.raises(InputError) as caught:
+        curvature(model(), torch.tensor([[0, 1, 2], [3, 4, 5]]), np.eye(3)[:2], keep_graph=keep_graph)
+    assert str(caught.value) == (
+        f"the model must be one that can be derived twice, but torch says: {told}. Measure it uncompiled, or write that "
+        "layer by operations that have second derivatives."
+    )
+
+
+def test_that_memory_is_short_is_said_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, inputs, targets = case("one layer")
+
+    def short(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    with Hessian(model, inputs, targets) as hessian:
+        monkeypatch.setattr(torch.autograd, "grad", short)
+        with pytest.raises(torch.OutOfMemoryError):
+            hessian.product(torch.ones(15).double())
+    with pytest.raises(torch.OutOfMemoryError):
+        Hessian(model, inputs, targets)
 
 
 def test_bad_input_is_refused_in_full_sentences() -> None:

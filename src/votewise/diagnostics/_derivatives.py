@@ -2,7 +2,8 @@
 
 The second derivative of torch's convolution treats items as channels for one of its terms, and that of its batch norm
 goes through the formula for training: on a GPU both are several times as slow as the work they do. Here a convolution
-is derived by convolutions, and a frozen batch norm behind one is made part of its weights, which are few.
+is derived by convolutions, and a frozen batch norm behind one is made part of its weights, which are few. A bag of
+embeddings, which torch cannot derive twice, is summed here from the embeddings.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class QuickSecondDerivatives(TorchFunctionMode):
-    """While it is entered, two-dimensional convolutions and frozen batch norms are computed by the functions below."""
+    """While it is entered, convolutions of images, frozen batch norms and bags are computed by the functions below."""
 
     def __init__(self) -> None:
         """Start with no convolution seen."""
@@ -35,6 +36,8 @@ class QuickSecondDerivatives(TorchFunctionMode):
             return self._last.output
         if func is functional.batch_norm:
             return _batch_norm(self._last, *args, **options)
+        if func is functional.embedding_bag:
+            return _embedding_bag(*args, **options)
         return func(*args, **options)
 
 
@@ -171,6 +174,21 @@ def _batch_norm(
         return before.make(before.weight * scale[:, None, None, None], own)
     shape = (1, -1) + (1,) * (input.ndim - 2)
     return input * scale.view(shape) + shift.view(shape)
+
+
+# Options of a bag that are left to torch.
+_UNUSUAL = ("offsets", "per_sample_weights", "max_norm", "scale_grad_by_freq")
+
+
+def _embedding_bag(bags: Tensor, weight: Tensor, **options: Any) -> Tensor:
+    """`functional.embedding_bag` of bags (B, L) that are summed or averaged, entries of padding left out."""
+    mode, padding = options.get("mode", "mean"), options.get("padding_idx")
+    usual = all(options.get(name) is None or options[name] is False for name in _UNUSUAL)
+    if bags.ndim != 2 or bags.is_nested or bags.is_floating_point() or mode not in ("sum", "mean") or not usual:
+        return functional.embedding_bag(bags, weight, **options)
+    kept = torch.ones_like(bags, dtype=torch.bool) if padding is None else bags != padding % len(weight)
+    total = functional.embedding(bags, weight).masked_fill(~kept[:, :, None], 0).sum(dim=1)
+    return total if mode == "sum" else total / kept.sum(dim=1, keepdim=True).clamp_min(1)
 
 
 def _backward(

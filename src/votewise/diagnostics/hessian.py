@@ -173,7 +173,8 @@ def _gradient(loss: Tensor, parameters: list[nn.Parameter]) -> tuple[Tensor, ...
             "they have none",
             "Take no_grad and detach out of the model",
         )
-    return torch.autograd.grad(loss, parameters, create_graph=True, materialize_grads=True)
+    with _deriving_twice():
+        return torch.autograd.grad(loss, parameters, create_graph=True, materialize_grads=True)
 
 
 def _derivative_along(
@@ -184,5 +185,22 @@ def _derivative_along(
     if not varying:
         return torch.cat([torch.zeros_like(parameter).flatten() for parameter in parameters])
     parts, along = zip(*varying, strict=True)
-    derivative = torch.autograd.grad(parts, parameters, along, retain_graph=keep_graph, materialize_grads=True)
+    with _deriving_twice():
+        derivative = torch.autograd.grad(parts, parameters, along, retain_graph=keep_graph, materialize_grads=True)
     return torch.cat([part.flatten() for part in derivative])
+
+
+@contextmanager
+def _deriving_twice() -> Iterator[None]:
+    """Say in words that torch cannot; that memory is short is said as it is."""
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        told = str(error).partition("\n")[0].rstrip(".")
+        raise InputError(
+            "the model must be one that can be derived twice",
+            f"torch says: {told}",
+            "Measure it uncompiled, or write that layer by operations that have second derivatives",
+        ) from error
