@@ -17,7 +17,7 @@ from votewise._errors import InputError, VotewiseError
 from votewise.experiments import estimate, run
 from votewise.experiments.catalog import METHODS
 from votewise.experiments.estimate import expected_seconds, training_images
-from votewise.experiments.execute import Listener, execute, missing_runs
+from votewise.experiments.execute import Keeping, Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.run import (
     RunConfig,
@@ -277,6 +277,20 @@ def test_failed_runs_are_done_again_only_if_asked(here: list[RunConfig], tmp_pat
     execute(runs, MATERIAL, store, device="cpu", retry_failed=True)
     assert here[3:] == [FAILING]
     assert store.read(run_id(FAILING.to_dict())).status == "failed"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_finished_record_stands_if_the_run_fails_when_it_is_done_anew(tmp_path: Path) -> None:
+    runs = [FAILING, *suite(2)]
+    store, keeping = RecordStore(tmp_path / "runs"), Keeping(anew=frozenset(runs))
+    before = [RunRecord(config=run.to_dict(), status="done", numbers={"soft_nll_best": 9.0}) for run in runs]
+    for record in before:
+        store.write(record)
+    told: list[RunRecord] = []
+    after = execute(runs, MATERIAL, store, device="cpu", keeping=keeping, listener=Listener(on_done=told.append))
+    assert [record.status for record in told] == ["failed", "done", "done"]
+    assert [same_result(one, other) for one, other in zip(before, after, strict=True)] == [True, False, False]
+    assert [record.status for record in store.records()] == ["done"] * 3
 
 
 @pytest.mark.parametrize("part", ["arrays.npz", "record.json"])

@@ -67,7 +67,7 @@ class Keeping:
     Attributes:
         models: whether their weights are attached to the records, as "best.safetensors" and so on.
         epoch: an epoch, counted from 0, whose weights are kept as "common.safetensors" besides the best and the last.
-        anew: runs that are done although they are there, and replace what is there.
+        anew: runs that are done although they are there, and replace what is there unless they fail.
     """
 
     models: bool = False
@@ -124,9 +124,10 @@ class _Keeper:
 
     def keep(self, config: RunConfig, record: RunRecord, models: Models) -> None:
         self.done[config] = record
+        anew = config in self.keeping.anew and record.status == "done"
         try:
             if self.store is not None:
-                self.store.write(record, self._files(models), replace=config in self.keeping.anew)
+                self.store.write(record, self._files(models), replace=anew)
         except OSError as error:
             self.refused = self.refused or error
             self.listener.on_note(f"the record of {config.method}, seed {config.seed}, was not written: {error}.")
@@ -140,7 +141,8 @@ class _Keeper:
 
 
 def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordStore | None) -> RunRecord:
-    return done[config] if config in done or store is None else store.read(run_id(config.to_dict()))
+    """What stands in the store, which is the finished record where doing the run anew failed."""
+    return done[config] if store is None else store.read(run_id(config.to_dict()))
 
 
 def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool:
