@@ -108,25 +108,27 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
         several = (
             "one vote an item says nothing about disagreement; collect more." if typical == 1 else "nobody disagrees."
         )
-        return Advice("majority", (f"Every delivery gives the same labels here: {several}",))
-    reasons = [f"{1 - agreed:.0%} of the items show disagreement, which a majority label would discard."]
+        return Advice("majority", (f"Soft labels, multipass, sls and majority are all the same here: {several}",))
+    disputed = f"{1 - agreed:.0%}" if 1 - agreed >= 0.01 else "Less than 1%"
+    reasons = [f"{disputed} of the items show disagreement, which a majority label would discard."]
     if typical <= VERY_SPARSE:
         method = "soft-smoothed"
         reasons.append(
             f"{typical:g} votes an item (median) are very few: shares are noisy. Smoothed ones gave the best "
-            "likelihoods where this was tried, votes delivered one an epoch (multipass) came next."
+            "likelihoods on average in our runs, votes delivered one an epoch (multipass) came next; compare both."
         )
     elif typical <= SPARSE:
         method = "multipass"
         reasons.append(
             f"{typical:g} votes an item (median) are few: shares are noisy, and delivering the votes one an epoch "
-            "tends to give better likelihoods than training on the shares themselves; try soft-smoothed as well."
+            "tends to give better likelihoods than training on the shares themselves. Where people disagree much, "
+            "soft-smoothed may be better still; compare both."
         )
     else:
         method = "soft"
         reasons.append(
-            f"{typical:g} votes an item (median) are many: soft labels, multipass and sls end up alike; soft is "
-            "simplest, while the hard ones tend to find flatter minima."
+            f"{typical:g} votes an item (median) are many: deliveries differ little, and soft labels are simplest. In "
+            "long training multipass and sls tend to end slightly ahead, and in flatter minima."
         )
     if reliability is not None and 0 < reliability < 1:
         doubled = 2 * reliability / (1 + reliability)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 from dataclasses import replace
 
 import numpy as np
@@ -35,10 +36,12 @@ def test_the_misfit_is_the_root_mean_square_of_distances() -> None:
     numbers["best/top-20%/largest"] = [*values["top-20%"], 500.0]  # of a seed that the other slice was not measured on
     choice = choice_of("slice of high disagreement", evidence_of({("soft", None, 1): numbers}))
     for part, found in values.items():
-        error = printed.sd * math.sqrt(1 / 10 + 1 / len(found))
+        sd = math.sqrt((9 * printed.sd**2 + statistics.variance(found)) / 10)
+        error = sd * math.sqrt(1 / 10 + 1 / len(found))
         assert choice.misfit(part) == pytest.approx(abs(sum(found) / len(found) - printed.mean) / error)
     assert math.isnan(choice.misfit("H>0.5"))
-    two = [Cell("", "", spread([mean - 0.5, mean + 0.5]), Published(5.0, 1.0, 2, "")) for mean in (8.0, 1.0)]
+    far = math.sqrt(0.5)  # gives an SD of 1
+    two = [Cell("", "", spread([mean - far, mean + far]), Published(5.0, 1.0, 2, "")) for mean in (8.0, 1.0)]
     assert Choice("", {"a": tuple(two)}, "a").misfit("a") == pytest.approx(math.sqrt((3**2 + 4**2) / 2))
 
 
@@ -158,8 +161,9 @@ def test_the_summary_counts_and_gives_reasons() -> None:
     claims = (Claim("a", "x", True), Claim("b", "y", False), Claim("c", "z", None), Claim("d", "", None))
     found = summary([Table("scalars", "", cells)], claims)
     assert found.counts == (
-        "Of 5 published numbers 1 agree with ours and 2 are apart; 1 are of fewer than three seeds and not judged, "
-        "1 are not run.",
+        "Of 5 published numbers 1 agree with ours and 2 are apart; 1 are of too few seeds, or without spread, "
+        "and not judged, 1 are not run. Where the paper leaves a definition open, that is by the reading used, which often "
+        "is the one that fits best (see Choices).",
         "Of 4 statements, the paper's and some beyond, 1 hold, 1 fail, 1 cannot be told from so few runs, 1 are not run.",
     )
     assert found.apart == {

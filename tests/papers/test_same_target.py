@@ -152,10 +152,10 @@ def test_every_printed_number_belongs_to_a_run(material: Material) -> None:
 @pytest.mark.parametrize(
     ("ours", "seeds", "paper", "distance"),
     [
-        (0.5, 10, Published(0.4, 0.1, 10, ""), 0.1 / (0.1 * math.sqrt(0.2))),
-        (0.3, 5, Published(0.4, 0.1, 10, ""), -0.1 / (0.1 * math.sqrt(0.3))),
-        (0.4, 1, Published(0.4, 0.1, 10, ""), 0.0),
-        (0.5, 10, Published(0.4, 0.0, 10, ""), None),
+        (0.5, 10, Published(0.4, 0.1, 10, ""), 1.0),
+        (0.3, 5, Published(0.4, 0.1, 10, ""), -0.1 / math.sqrt(0.3 * (4 * 0.09 + 9 * 0.01) / 13)),
+        (0.5, 1, Published(0.4, 0.1, 10, ""), 0.1 / (0.1 * math.sqrt(1.1))),
+        (0.5, 10, Published(0.4, None, 10, ""), 0.1 / (0.3 * math.sqrt(0.2))),
         (0.5, 10, None, None),
     ],
 )

@@ -56,9 +56,10 @@ def test_spread_of_few() -> None:
 @pytest.mark.parametrize(
     ("ours", "published", "distance", "verdict"),
     [
-        (Spread(0.5, 9.0, 10), Published(0.4, 0.1, 10, ""), 0.1 / (0.1 * math.sqrt(0.2)), "agrees"),
-        (Spread(0.51, 9.0, 10), Published(0.4, 0.1, 10, ""), 0.11 / (0.1 * math.sqrt(0.2)), "apart"),
-        (Spread(0.42, 9.0, 10), Published(0.4, 0.1, 10, ""), 0.02 / (0.1 * math.sqrt(0.2)), "agrees"),
+        (Spread(0.49, 0.1, 10), Published(0.4, 0.1, 10, ""), 0.09 / (0.1 * math.sqrt(0.2)), "agrees"),
+        (Spread(0.5, 0.1, 10), Published(0.4, 0.1, 10, ""), 0.1 / (0.1 * math.sqrt(0.2)), "apart"),
+        (Spread(0.5, 0.7, 10), Published(0.4, 0.1, 10, ""), 0.1 / (0.5 * math.sqrt(0.2)), "agrees"),
+        (Spread(math.nan, math.nan, 3), Published(0.4, 0.1, 10, ""), None, "no spread"),
         (Spread(0.3, 0.02, 5), Published(0.4, None, 10, ""), -0.1 / (0.02 * math.sqrt(0.3)), "apart"),
         (Spread(0.3, math.nan, 1), Published(0.4, None, 10, ""), None, "too few seeds"),
         (Spread(0.3, 0.0, 3), Published(0.4, None, 10, ""), None, "no spread"),
@@ -85,13 +86,21 @@ def test_distance_does_not_depend_on_units(
 ) -> None:
     def distance(scale: float, *, swapped: bool = False) -> float:
         one, other = (paper, ours) if swapped else (ours, paper)
-        cell = Cell("", "", Spread(one * scale, 0.0, n), Published(other * scale, sd * scale, seeds, ""))
+        cell = Cell("", "", Spread(one * scale, sd * scale, n), Published(other * scale, sd * scale, seeds, ""))
         assert cell.distance is not None
         return cell.distance
 
     assert distance(unit) == pytest.approx(distance(1.0), rel=1e-6, abs=1e-6)
     assert distance(1.0, swapped=True) == pytest.approx(-distance(1.0))
-    assert (abs(ours - paper) <= 2 * sd * math.sqrt(1 / seeds + 1 / n)) == (abs(distance(1.0)) <= 2)
+
+
+@given(st.floats(-3, 3), st.floats(0.1, 2), st.floats(0.1, 2), st.integers(3, 12), st.integers(2, 12))
+def test_two_samples_are_compared_as_scipy_does(apart: float, sd: float, other: float, n: int, seeds: int) -> None:
+    cell = Cell("", "", Spread(apart, sd, n), Published(0.0, other, seeds, ""))
+    expected = stats.ttest_ind_from_stats(apart, sd, n, 0.0, other, seeds)
+    assert cell.distance == pytest.approx(expected.statistic)
+    if abs(expected.pvalue - 0.05) > 1e-9:
+        assert cell.verdict == ("agrees" if expected.pvalue > 0.05 else "apart")
 
 
 def test_table_1_against_scipy_and_statsmodels() -> None:
@@ -239,7 +248,7 @@ def test_claims_about_few_votes() -> None:
     claims = orderings(evidence_of(sweep()))
     assert claim_about("soft NLL, in all 12 cells", claims).verdict == "holds"
     assert claim_about("at least 9", claims).found == "in 12 of 12"
-    holm = claim_about("after Holm", claims)
+    holm = claim_about("after Holm over the 12 cells", claims)
     assert (holm.found, holm.verdict) == ("smallest adjusted p 0.3750", "holds")
     worse = orderings(evidence_of(sweep(shift=-0.02)))
     assert claim_about("soft NLL, in all 12 cells", worse).verdict == "fails"
@@ -268,25 +277,32 @@ def test_redrawn_votes_against_all_votes() -> None:
         ("soft", 50, 1): {"soft_nll_best": [0.6, 0.5, 0.7]},
         ("soft", None, 1): {"soft_nll_best": [0.5, 0.6, 0.5, 0.1]},
     }
-    claim = claim_about("NLL of soft labels is higher with 50 redrawn votes", orderings(evidence_of(rows)))
-    assert (claim.found, claim.verdict) == ("difference +0.0667, higher on 2, 3 seeds", "holds")
-    assert claim_about("NLL of SLS is higher with 50 redrawn", orderings(evidence_of(rows))).verdict == "not run"
+    words = "NLL of soft labels is lower with all votes"
+    claim = claim_about(words, orderings(evidence_of(rows)))
+    assert (claim.found, claim.verdict) == ("difference -0.0667, below on 2, 3 seeds", "undecided")
+    for more, verdict in ((0.3, "holds"), (-0.3, "fails")):
+        rows["soft", 50, 1] = {"soft_nll_best": [0.5 + more, 0.6 + more, 0.5 + more]}
+        assert claim_about(words, orderings(evidence_of(rows))).verdict == verdict
+    assert claim_about("NLL of SLS is lower with all votes", orderings(evidence_of(rows))).verdict == "not run"
 
 
 def test_what_is_ahead_of_multipass_on_the_same_seeds() -> None:
     rows = {
         ("multipass", 5, 1): {"soft_nll_best": [0.60, 0.58, 0.62, 0.10]},
         ("soft-smoothed", 5, 1): {"soft_nll_best": [0.58, 0.59, 0.58]},
-        ("dirichlet-fitted", 5, 1): {"soft_nll_best": [0.61, 0.59, 0.61]},
+        ("dirichlet-fitted", 5, 1): {"soft_nll_best": [0.61, 0.59, 0.63]},
         ("multipass", 10, 1): {"soft_nll_best": [0.52]},
         ("soft-smoothed", 10, 1): {"soft_nll_best": [0.51]},
     }
     claims = orderings(evidence_of(rows))
     smoothed = claim_about("with 5 votes soft labels, smoothed", claims)
-    assert (smoothed.found, smoothed.verdict) == ("difference -0.0167, below on 2, 3 seeds", "holds")
+    assert (smoothed.found, smoothed.verdict) == ("difference -0.0167, below on 2, 3 seeds", "undecided")
     assert claim_about("with 5 votes soft labels, fitted Dirichlet", claims).verdict == "fails"
     assert claim_about("with 10 votes soft labels, smoothed", claims).verdict == "undecided"
     assert claim_about("with 10 votes soft labels, fitted Dirichlet", claims).verdict == "not run"
+    rows["soft-smoothed", 5, 1] = {"soft_nll_best": [0.58, 0.57, 0.58]}
+    claims = orderings(evidence_of(rows))
+    assert claim_about("with 5 votes soft labels, smoothed", claims).verdict == "holds"
 
 
 def test_the_floor_of_calibration_errors() -> None:
@@ -308,25 +324,59 @@ def test_a_gain_that_is_a_matter_of_temperature() -> None:
     assert (claim.found, claim.verdict) == ("in 11 of 12", "fails")
 
 
-def test_level_at_one_epoch_and_not_at_another() -> None:
+def test_alike_at_one_epoch_and_not_at_another() -> None:
     base, noise = np.arange(8) / 10, np.array([1, -2, 3, -4, 5, -6, 7, -8]) / 1000
     rows = {
         ("sls", None, 1): {"soft_nll_best": base + noise, "soft_nll_last": base - 0.1},
         ("soft", None, 1): {"soft_nll_best": base, "soft_nll_last": base},
     }
     claims = orderings(evidence_of(rows))
-    assert claim_about("level on all votes in soft NLL", claims).verdict == "holds"
-    last = claim_about("level in soft NLL after the last epoch", claims)
+    assert claim_about("do not differ on all votes in soft NLL", claims).verdict == "holds"
+    last = claim_about("do not differ in soft NLL after the last epoch", claims)
     assert (last.found, last.verdict) == ("difference -0.1000, two-sided p 0.0078, 8 seeds", "fails")
 
 
-def test_few_seeds_cannot_show_that_methods_are_level() -> None:
+def test_few_seeds_cannot_show_that_methods_do_not_differ() -> None:
     for seeds, verdict in ((5, "undecided"), (6, "fails")):
         rows = {
             ("sls", None, 1): {"soft_nll_best": np.arange(seeds) / 10},
             ("soft", None, 1): {"soft_nll_best": np.arange(seeds) / 9 + 1},
         }
-        assert claim_about("level on all votes in soft NLL", orderings(evidence_of(rows))).verdict == verdict
+        assert claim_about("do not differ on all votes in soft NLL", orderings(evidence_of(rows))).verdict == verdict
+
+
+def test_pairs_that_are_equal_cannot_show_that_methods_do_not_differ() -> None:
+    rows = {
+        ("sls", None, 1): {"soft_nll_best": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]},
+        ("soft", None, 1): {"soft_nll_best": [0.4, 0.5, 0.6, 0.7, 0.8, 1.0]},
+    }
+    claim = claim_about("do not differ on all votes in soft NLL", orderings(evidence_of(rows)))
+    assert (claim.found, claim.verdict) == ("difference +0.0833, two-sided p 0.0625, 6 seeds", "undecided")
+
+
+def test_the_main_comparison_is_judged_after_holm() -> None:
+    base = np.arange(6) / 10
+    worse = {f"{name}_best": base + 0.1 for name in ("soft_nll", "accuracy", "ece", "entropy_correlation")}
+    same = dict.fromkeys(worse, base)
+    claims = orderings(evidence_of({("sls", None, 1): worse, ("soft", None, 1): same}))
+    claim = claim_about("do not differ on all votes in soft NLL", claims)
+    assert (claim.found, claim.verdict) == ("difference +0.1000, two-sided p 0.1250, 6 seeds", "holds")
+
+
+def test_means_are_of_the_seeds_that_all_have() -> None:
+    rows = {("low", None, 1): {"nll": [0.5, 0.5, 0.5, 9.0]}, ("high", None, 1): {"nll": [0.6, 0.6, 0.6]}}
+    claim = chain(evidence_of(rows), "nll", [[Group("low")], [Group("high")]], "words")
+    assert (claim.found, claim.verdict) == ("0.5000 < 0.6000, 3 seeds", "holds")
+
+
+@pytest.mark.parametrize(("middle", "verdict"), [(0.10, "holds"), (0.17, "holds"), (0.30, "fails"), (-0.1, "fails")])
+def test_a_mean_lies_within_a_range_give_or_take_its_error(middle: float, verdict: str) -> None:
+    numbers = {"js/spearman": [middle - 0.02, middle, middle + 0.02]}
+    rows = {(m, k, 1): numbers for m in ("sls", "multipass", "deterministic-control") for k in (5, 10, 25, 50)}
+    claim = claim_about("redraw distance", orderings(evidence_of(rows)))
+    assert (claim.found, claim.verdict) == (f"{middle:.3f} to {middle:.3f}, 3 seeds", verdict)
+    del rows["sls", 5, 1]
+    assert claim_about("redraw distance", orderings(evidence_of(rows))).verdict == "undecided"
 
 
 def test_claims_about_curvature_stale_labels_and_nothing_learned() -> None:
@@ -372,6 +422,9 @@ def test_leads_in_epochs_that_were_exchanged() -> None:
     turned = orderings(evidence_of({("sls", None, 1): soft, ("soft", None, 1): later}))
     assert claim_about("were exchanged", turned).verdict == "fails"
     assert claim_about("SLS is at its best earlier", turned).verdict == "holds"
+    half = [{"best_epoch": numbers["best_epoch"]} for numbers in (soft, later)]
+    part = orderings(evidence_of({("soft", None, 1): half[0], ("sls", None, 1): half[1]}))
+    assert claim_about("were exchanged", part).verdict == "not run"
 
 
 def test_the_gap_at_50_votes_is_compared_on_the_same_seeds() -> None:

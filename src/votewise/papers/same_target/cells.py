@@ -39,12 +39,13 @@ class Cell:
     def distance(self) -> float | None:
         """Ours less the paper's in standard errors of that difference, SD sqrt(1 / n_paper + 1 / n_ours).
 
-        SD is the paper's, or ours where it prints none; None where there is neither.
+        SD is pooled from both, as two samples of one experiment have one spread; ours where the paper prints none. None
+        where there is neither.
         """
         if self.ours is None or self.published is None:
             return None
-        sd = self.ours.sd if self.published.sd is None else self.published.sd
-        if math.isnan(sd) or sd == 0:
+        sd, _ = self._pooled
+        if not (sd > 0 and math.isfinite(self.ours.mean)):
             return None
         error = sd * math.sqrt(1 / self.published.seeds + 1 / self.ours.n)
         return (self.ours.mean - self.published.mean) / error
@@ -53,8 +54,7 @@ class Cell:
     def verdict(self) -> str:
         """Whether it "agrees", else "apart"; or why neither can be said.
 
-        As many standard errors are allowed as Student's t says for the seeds that the SD is of: 2.3 for ten, 2.8 for
-        five.
+        As many standard errors are allowed as Student's t says for the degrees of freedom of the SD.
         """
         if self.ours is None:
             return "not run"
@@ -64,14 +64,18 @@ class Cell:
             return "too few seeds"
         if self.distance is None:
             return "no spread"
-        return "agrees" if abs(self.distance) <= self._allowed else "apart"
+        _, freedom = self._pooled
+        return "agrees" if abs(self.distance) <= stdtrit(freedom, (1 + _CHANCE) / 2) else "apart"
 
     @property
-    def _allowed(self) -> float:
+    def _pooled(self) -> tuple[float, int]:
+        """The SD of the samples that have one, and its degrees of freedom; NaN and 0 of none."""
         assert self.ours is not None
         assert self.published is not None
-        seeds = self.ours.n if self.published.sd is None else self.published.seeds
-        return float(stdtrit(seeds - 1, (1 + _CHANCE) / 2))
+        samples = ((self.ours.sd, self.ours.n), (self.published.sd, self.published.seeds))
+        known = [(sd, n - 1) for sd, n in samples if sd is not None and math.isfinite(sd)]
+        freedom = sum(free for _, free in known)
+        return math.sqrt(sum(free * sd**2 for sd, free in known) / freedom) if freedom else math.nan, freedom
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,8 @@ class PairedTest:
         alternative: "two-sided", or whether the first is thought "less" or "greater".
         n: pairs.
         difference: mean over pairs, first less second; NaN without pairs.
-        favourable: pairs in which the first is better, that is below in soft NLL and ECE, else above.
+        favourable: pairs in which the first is better: below in losses and calibration errors, else above.
+        untied: pairs that differ, which alone the test goes by.
         p_value: None where fewer than two pairs allow no test.
         published_p: the paper's, where it prints one.
         p_holm: adjusted over the tests of the table, where the paper adjusts.
@@ -96,6 +101,7 @@ class PairedTest:
     n: int
     difference: float
     favourable: int
+    untied: int
     p_value: float | None
     published_p: float | None = None
     p_holm: float | None = None

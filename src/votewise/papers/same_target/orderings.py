@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import stdtrit
 
 from votewise.papers.same_target import readings
 from votewise.papers.same_target.cells import ENOUGH, Claim, PairedTest, spread
@@ -22,10 +23,15 @@ from votewise.papers.same_target.scalars import EARLIER, HOLDS, likeness, scalar
 from votewise.papers.same_target.suites import BEYOND
 from votewise.papers.same_target.tables import paired_test, table_1, table_2, table_8
 from votewise.report import counted
+from votewise.report.content import Spread
 from votewise.report.numbers import format_p
 from votewise.statistics import wilcoxon
 
 _SIGNIFICANT = 0.05
+
+# Of each comparison with few votes or kept labels in the paper: what it says of all seeds is easier said of fewer.
+_PAIRS = 5
+
 _BEYOND = "beyond the paper: "
 _SCALED = "with temperatures fitted on other images"
 
@@ -45,7 +51,7 @@ def orderings(evidence: Evidence) -> tuple[Claim, ...]:
 
 
 def chain(evidence: Evidence, name: str, steps: Sequence[Sequence[Group]], claim: str) -> Claim:
-    """Whether the means of a number rise from step to step; the groups of one step in any order.
+    """Whether the means of a number over the seeds all have rise from step to step; the groups of a step in any order.
 
     Args:
         evidence: all runs.
@@ -53,10 +59,11 @@ def chain(evidence: Evidence, name: str, steps: Sequence[Sequence[Group]], claim
         steps: groups from the lowest to the highest.
         claim: in words.
     """
-    means = [[_mean(evidence, group, name) for group in step] for step in steps]
-    rising = all(max(low) < min(high) for low, high in pairwise(means))
-    seeds = _fewest(evidence, name, [group for step in steps for group in step])
-    return _judged(claim, " < ".join(_set(step) for step in means), rising, seeds)
+    groups = [group for step in steps for group in step]
+    means, seeds = _means(evidence, name, groups)
+    levels = [[means[group] for group in step] for step in steps]
+    rising = all(max(low) < min(high) for low, high in pairwise(levels))
+    return _judged(claim, " < ".join(_set(step) for step in levels), rising, seeds)
 
 
 def _sweep(evidence: Evidence) -> Iterator[Claim]:
@@ -66,22 +73,23 @@ def _sweep(evidence: Evidence) -> Iterator[Claim]:
     unanimous = sum(test.favourable == test.n for test in tests if test.n)
     there = sum(test.n > 0 for test in tests)
     claim = "with few votes every hard delivery is below soft labels in soft NLL, in all 12 cells"
-    yield _share(claim, below, there, len(tests), seeds, least=12)
-    yield _share("in at least 9 of these 12 cells on every seed", unanimous, there, len(tests), seeds, least=9)
+    yield _share(claim, below, there, len(tests), seeds >= ENOUGH, least=12)
+    claim = "in at least 9 of these 12 cells on every seed"
+    yield _share(claim, unanimous, there, len(tests), seeds >= _PAIRS, least=9)
     adjusted = [test.p_holm for test in tests if test.p_holm is not None]
     lowest = min(adjusted, default=math.nan)
     claim = "after Holm over the 12 cells nothing is significant, as five pairs cannot show more"
     found = f"smallest adjusted p {format_p(lowest)}" if adjusted else ""
-    yield Claim(claim, found, lowest > _SIGNIFICANT if seeds >= ENOUGH else None)
+    yield Claim(claim, found, lowest > _SIGNIFICANT if seeds >= _PAIRS else None)
     yield _gaps_shrink(tests, seeds)
     yield from _nearly_all_votes(evidence)
     yield _gap_by_votes(evidence)
     yield _once_scaled(evidence)
 
 
-def _share(claim: str, found: int, there: int, complete: int, seeds: int, *, least: int) -> Claim:
-    """Whether at least so many of a complete set of comparisons, each of some seeds, came out as claimed."""
-    decided = there == complete and seeds >= ENOUGH
+def _share(claim: str, found: int, there: int, complete: int, enough: bool, *, least: int) -> Claim:
+    """Whether at least so many of a complete set of comparisons, each of enough seeds, came out as claimed."""
+    decided = there == complete and enough
     return Claim(claim, f"in {found} of {there}" if there else "", found >= least if decided else None)
 
 
@@ -96,14 +104,12 @@ def _gaps_shrink(tests: Sequence[PairedTest], seeds: int) -> Claim:
 def _nearly_all_votes(evidence: Evidence) -> Iterator[Claim]:
     """As printed, 50 redrawn votes are far worse than the about 51 there are."""
     for method in BOTH:
-        test = paired_test(evidence, Group(method, 50), Group(method), "soft_nll", "soft_nll_best", "two-sided")
-        claim = f"{_BEYOND}soft NLL of {METHODS[method]} is higher with 50 redrawn votes than with all (about 51)"
-        found = f"difference {test.difference:+.4f}, higher on {test.n - test.favourable}"
-        yield _judged(claim, found, test.difference > 0, test.n)
+        test = paired_test(evidence, Group(method), Group(method, 50), "soft_nll", "soft_nll_best", "two-sided")
+        yield _below(f"{_BEYOND}soft NLL of {METHODS[method]} is lower with all votes (about 51) than 50 redrawn", test)
 
 
 def _gap_by_votes(evidence: Evidence) -> Claim:
-    """The anomaly at 50 votes: nearly the votes there are, so the gap should be nearly that of all votes."""
+    """As printed, the methods differ with 50 votes and not with all: redrawing, not their number, would be why."""
     gaps = [soft_less_sls(evidence, "soft_nll_best", votes) for votes in (50, None)]
     seeds = sorted(gaps[0].keys() & gaps[1].keys())
     few, full = (float(np.mean([gap[seed] for seed in seeds] or math.nan)) for gap in gaps)
@@ -120,7 +126,7 @@ def _once_scaled(evidence: Evidence) -> Claim:
     ]
     below, there = sum(gap.difference < 0 for gap in gaps), sum(gap.n > 0 for gap in gaps)
     claim = f"{_BEYOND}{_SCALED}, hard deliveries are still below in all 12 cells"
-    return _share(claim, below, there, len(gaps), min(gap.n for gap in gaps), least=12)
+    return _share(claim, below, there, len(gaps), min(gap.n for gap in gaps) >= ENOUGH, least=12)
 
 
 def _sparse(evidence: Evidence) -> Iterator[Claim]:
@@ -129,9 +135,14 @@ def _sparse(evidence: Evidence) -> Iterator[Claim]:
         for method in ("soft-smoothed", "dirichlet-fitted"):
             groups = Group(method, votes), Group("multipass", votes)
             test = paired_test(evidence, *groups, "soft_nll", "soft_nll_best", "two-sided")
-            claim = f"{_BEYOND}with {votes} votes {METHODS[method]}, are below multipass in soft NLL"
-            found = f"difference {test.difference:+.4f}, below on {test.favourable}"
-            yield _judged(claim, found, test.difference < 0, test.n)
+            yield _below(f"{_BEYOND}with {votes} votes {METHODS[method]}, are below multipass in soft NLL", test)
+
+
+def _below(claim: str, test: PairedTest) -> Claim:
+    """Whether the first of a pair has the lower loss: on every seed, or by more than chance would give."""
+    found = f"difference {test.difference:+.4f}, below on {test.favourable}, {counted(test.n, 'seed')}"
+    sure = test.favourable in (0, test.n) or (test.p_value is not None and test.p_value <= _SIGNIFICANT)
+    return Claim(claim, found if test.n else "", test.difference < 0 if sure and test.n >= ENOUGH else None)
 
 
 def _main(evidence: Evidence) -> Iterator[Claim]:
@@ -150,39 +161,43 @@ def _main(evidence: Evidence) -> Iterator[Claim]:
         "entropy correlation: label smoothing < mixup < majority vote < {SLS, soft labels}",
     )  # fmt: skip
     for test in table_2(evidence).tests:
-        yield _level(f"SLS and soft labels are level on all votes in {test.column}", test)
+        yield _no_difference(f"SLS and soft labels do not differ on all votes in {test.column}, after Holm", test)
     for name, words in (("soft_nll_last", "after the last epoch"), ("scaled/soft_nll", _SCALED)):
         test = paired_test(evidence, sls, soft, "soft_nll", name, "two-sided")
-        yield _level(f"{_BEYOND}they are level in soft NLL {words}", test)
+        yield _no_difference(f"{_BEYOND}they do not differ in soft NLL {words}", test)
     for method in BOTH:
         yield _at_the_floor(evidence, method)
     yield _near_uniform(evidence)
 
 
-def _level(claim: str, test: PairedTest) -> Claim:
-    """Whether a difference may be chance."""
+def _no_difference(claim: str, test: PairedTest) -> Claim:
+    """Whether a difference may be chance, after Holm where others were tested with it."""
     if test.p_value is None:
         return Claim(claim, "", None)
-    found = f"difference {test.difference:+.4f}, two-sided p {format_p(test.p_value)}, {test.n} seeds"
-    return Claim(claim, found, test.p_value > _SIGNIFICANT if _can_tell(test) else None)
+    p_value = test.p_value if test.p_holm is None else test.p_holm
+    found = f"difference {test.difference:+.4f}, two-sided p {format_p(p_value)}, {test.n} seeds"
+    return Claim(claim, found, p_value > _SIGNIFICANT if _can_tell(test) else None)
 
 
 def _at_the_floor(evidence: Evidence, method: str) -> Claim:
     ece, floor = (evidence.values(Group(method), f"{name}_best") for name in ("ece", "ece_floor"))
-    above = [ece[seed] - floor[seed] for seed in ece if seed in floor]
-    p_value = wilcoxon(np.array(above), alternative="two-sided").p_value if len(above) > 1 else None
-    test = PairedTest(METHODS[method], "ECE", "two-sided", len(above), float(np.mean(above or math.nan)), 0, p_value)
-    return _level(f"{_BEYOND}ECE of {METHODS[method]} is at its floor, that of perfect calibration", test)
+    above = np.array([ece[seed] - floor[seed] for seed in ece if seed in floor])
+    n, below, untied = len(above), int((above < 0).sum()), int(np.count_nonzero(above))
+    p_value = wilcoxon(above, alternative="two-sided").p_value if n > 1 else None
+    difference = float(above.mean()) if n else math.nan
+    test = PairedTest(METHODS[method], "ECE", "two-sided", n, difference, below, untied, p_value)
+    return _no_difference(f"{_BEYOND}ECE of {METHODS[method]} is at its floor, that of perfect calibration", test)
 
 
 def _can_tell(test: PairedTest) -> bool:
-    """Whether so many pairs could be significant, two-sided, at all."""
-    return 2.0 ** (1 - test.n) <= _SIGNIFICANT
+    """Whether so many pairs that differ could be significant, two-sided, at all."""
+    return 2.0 ** (1 - test.untied) <= _SIGNIFICANT
 
 
 def _near_uniform(evidence: Evidence) -> Claim:
-    apart = _mean(evidence, Group("shuffled-sls"), "soft_nll_best") - math.log(10)
-    seeds = _fewest(evidence, "soft_nll_best", [Group("shuffled-sls")])
+    shuffled = Group("shuffled-sls")
+    means, seeds = _means(evidence, "soft_nll_best", [shuffled])
+    apart = means[shuffled] - math.log(10)
     claim = "shuffled SLS learns nothing: soft NLL within 0.01 of ln 10"
     return _judged(claim, f"{apart:+.4f} from it", abs(apart) <= 0.01, seeds)
 
@@ -194,14 +209,13 @@ def _curvature(evidence: Evidence) -> Iterator[Claim]:
         ("common", _BEYOND, "at one epoch for both"),
     ):
         methods, name = HARD if when == "best" else ("sls",), f"{when}/full/largest"
-        means = {method: _mean(evidence, Group(method), name) for method in ("soft", *methods)}
-        shares = {METHODS[method]: means[method] / means["soft"] for method in methods}
+        pairs = {method: _means(evidence, name, [Group(method), Group("soft")]) for method in methods}
+        shares = {METHODS[method]: means[Group(method)] / means[Group("soft")] for method, (means, _) in pairs.items()}
         found = ", ".join(f"{method} {share:.2f}" for method, share in shares.items()) + " of soft labels"
         claim = (
             f"{beyond}λmax of {', '.join(METHODS[method] for method in methods)} is below half of soft labels' {words}"
         )
-        seeds = _fewest(evidence, name, [Group(method) for method in means])
-        yield _judged(claim, found, max(shares.values()) < 0.5, seeds)
+        yield _judged(claim, found, max(shares.values()) < 0.5, min(seeds for _, seeds in pairs.values()))
 
 
 def _resampling(evidence: Evidence) -> Iterator[Claim]:
@@ -213,25 +227,33 @@ def _resampling(evidence: Evidence) -> Iterator[Claim]:
     fresh, *stale = (evidence.values(group, "soft_nll_best") for group in groups)
     worse = [value > fresh[seed] for kept in stale for seed, value in kept.items() if seed in fresh]
     claim = "every stale condition is worse than fresh labels on every seed"
-    yield _share(claim, sum(worse), len(worse), 15, min(map(len, stale)), least=15)
+    yield _share(claim, sum(worse), len(worse), 15, min(map(len, stale)) >= _PAIRS, least=15)
 
 
 def _correlations(evidence: Evidence) -> Iterator[Claim]:
-    cells = [evidence.values(Group(method, votes), "js/spearman") for method in HARD for votes in SWEEP]
-    means = [float(np.mean(list(cell.values()))) for cell in cells if cell]
-    fewest = min(map(len, filter(None, cells)), default=0)
-    seeds = fewest if len(means) == len(cells) else min(fewest, ENOUGH - 1)  # some of the cells decide nothing
-    claim = "Spearman of redraw distance and improvement, mean over seeds,"
-    yield _within(claim, means, IMPROVEMENT_SPEARMAN_RANGE, 2, seeds)
-    found = list(evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}").values())
-    yield _within("Spearman of entropy and gradient variance", found, GRADIENT_SPEARMAN_RANGE, 3, len(found))
+    cells = [
+        spread(evidence.values(Group(method, votes), "js/spearman").values()) for method in HARD for votes in SWEEP
+    ]
+    claim = "Spearman of redraw distance and improvement, in each of the 12 cells,"
+    yield _within(claim, cells, IMPROVEMENT_SPEARMAN_RANGE)
+    found = evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}")
+    yield _within("Spearman of entropy and gradient variance", [spread(found.values())], GRADIENT_SPEARMAN_RANGE)
 
 
-def _within(what: str, values: Sequence[float], bounds: tuple[float, float], digits: int, seeds: int) -> Claim:
-    """Whether values span no more than the paper's do, to the digits it prints."""
-    low, high = min(values, default=math.nan), max(values, default=math.nan)
-    inside = bounds[0] <= round(low, digits) and round(high, digits) <= bounds[1]
-    return _judged(f"{what} lies between {bounds[0]} and {bounds[1]}", f"{low:.3f} to {high:.3f}", inside, seeds)
+def _within(what: str, cells: Sequence[Spread | None], bounds: tuple[float, float]) -> Claim:
+    """Whether all means may lie within what the paper prints, each give or take its own error."""
+    there = [cell for cell in cells if cell is not None]
+    claim = f"{what} has a mean over seeds between {bounds[0]} and {bounds[1]}, give or take its error"
+    means = [cell.mean for cell in there] or [math.nan]
+    found = f"{min(means):.3f} to {max(means):.3f}" if len(cells) > 1 else f"{means[0]:.3f}"
+    inside = all(bounds[0] - _error(cell) <= cell.mean <= bounds[1] + _error(cell) for cell in there)
+    seeds = min((cell.n for cell in there), default=0)
+    return _judged(claim, found, inside, seeds if len(there) == len(cells) else min(seeds, ENOUGH - 1))
+
+
+def _error(cell: Spread) -> float:
+    """Half of the 95 % interval of a mean."""
+    return float(stdtrit(cell.n - 1, 0.975)) * cell.sd / math.sqrt(cell.n)
 
 
 def _between_runs(evidence: Evidence) -> Iterator[Claim]:
@@ -260,6 +282,8 @@ def _exchanged(evidence: Evidence) -> Claim:
     leads = [cell for cell in scalars(evidence).cells if cell.row == EARLIER]
     turned = [replace(cell, ours=cell.ours and replace(cell.ours, mean=-cell.ours.mean)) for cell in leads]
     claim = f"{_BEYOND}the two gaps in epochs are as printed if SLS and soft labels were exchanged"
+    if any(cell.ours is None for cell in turned):
+        return Claim(claim, "", None)
     pairs = [(cell.ours, cell.published) for cell in turned if cell.ours and cell.published]
     found = " and ".join(f"{ours.mean:.1f} against {printed.mean}" for ours, printed in pairs)
     seeds = min((ours.n for ours, _ in pairs), default=0)
@@ -271,7 +295,7 @@ def _unknown(evidence: Evidence) -> Iterator[Claim]:
     seeds = min(test.n for test in tests)
     there, higher = sum(test.n > 0 for test in tests), sum(test.difference > 0 for test in tests)
     claim = "SLS tells CIFAR-100 better than soft labels by each of the six scores"
-    yield _share(claim, higher, there, len(tests), seeds, least=len(tests))
+    yield _share(claim, higher, there, len(tests), seeds >= ENOUGH, least=len(tests))
     sure = {test.column for test in tests if test.p_value is not None and test.p_value <= _SIGNIFICANT}
     yield Claim(
         f"{_BEYOND}energy and ODIN do so significantly also in two-sided tests",
@@ -285,14 +309,13 @@ def _judged(claim: str, found: str, holds: bool, seeds: int) -> Claim:
     return Claim(claim, f"{found}, {counted(seeds, 'seed')}" if seeds else "", holds if seeds >= ENOUGH else None)
 
 
-def _fewest(evidence: Evidence, name: str, groups: Sequence[Group]) -> int:
-    """Seeds of the group that has the fewest."""
-    return min(len(evidence.values(group, name)) for group in groups)
-
-
-def _mean(evidence: Evidence, group: Group, name: str) -> float:
-    found = spread(evidence.values(group, name).values())
-    return math.nan if found is None else found.mean
+def _means(evidence: Evidence, name: str, groups: Sequence[Group]) -> tuple[dict[Group, float], int]:
+    """The means of a number over the seeds that all groups have, and how many these are."""
+    values = {group: evidence.values(group, name) for group in groups}
+    seeds = set.intersection(*map(set, values.values()))
+    return {
+        group: float(np.mean([found[seed] for seed in sorted(seeds)] or math.nan)) for group, found in values.items()
+    }, len(seeds)
 
 
 def _set(means: Sequence[float]) -> str:

@@ -72,8 +72,9 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
     yield tell_coverage(found)
     yield (
         "In each cell: ours, mean ± SD over seeds (n); the published number; how far ours is above it in standard "
-        "errors of the difference, SD √(1/n + 1/n') with the paper's SD, or ours where it prints none; **bold** beyond "
-        "Student's t for the seeds of that SD (2.3 for ten, 2.8 for five). Exact paired Wilcoxon tests follow."
+        "errors of the difference, SD √(1/n + 1/n') with the SD of both, or ours where the paper prints none; **bold** "
+        "beyond what Student's t allows for its degrees of freedom (2.1 for ten seeds beside ten, 2.4 for three beside "
+        "five; 4.3 for three of ours where the paper prints no SD). Exact paired Wilcoxon tests follow."
     )
     for part in parts:
         yield f"### {part.name.capitalize().replace('-', ' ')}: {part.title}"
@@ -101,7 +102,7 @@ def _part_text(part: Part, folder: str) -> Iterator[str]:
         case Choices():
             yield (
                 "How far the numbers that a reading gives are from the published: root mean square, in standard "
-                "errors. Each number follows."
+                "errors, all with the spread of the reading used. Each number follows, with its own."
             )
             yield markdown(choice_lines(part.choices))
             yield markdown(reading_lines(part.choices))

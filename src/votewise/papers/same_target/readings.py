@@ -1,4 +1,4 @@
-"""How what the paper leaves open is read here: as is usual, unless another reading fits its numbers better.
+"""How what the paper leaves open is read here: as is usual, unless another reading fits its numbers clearly better.
 
 `choices` shows what each reading gives.
 """
