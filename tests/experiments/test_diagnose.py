@@ -25,8 +25,9 @@ from votewise.diagnostics import (
     ood_table,
 )
 from votewise.experiments import diagnose as module
-from votewise.experiments import measure
+from votewise.experiments import measure, run
 from votewise.experiments.diagnose import (
+    OF_RUN,
     barrier_config,
     diagnoses_of,
     diagnosis_config,
@@ -73,12 +74,17 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
     return seen
 
 
-def do(store: RecordStore, plans: dict[RunConfig, Plan] = PLANS, **options: Any) -> list[RunRecord]:
+Pairs = list[tuple[RunConfig, RunConfig]]
+
+
+def do(
+    store: RecordStore, plans: dict[RunConfig, Plan] = PLANS, pairs: Pairs = PAIRS, **options: Any
+) -> list[RunRecord]:
     """Run and diagnose; the diagnoses as they were told."""
     told: list[RunRecord] = []
     listener = Listener(on_diagnosis=told.append)
     settings: dict[str, Any] = {"common_epoch": COMMON, "outliers": OTHERS, "device": "cpu", "listener": listener}
-    run_and_diagnose(plans, PAIRS, MATERIAL, store, **{**settings, **options})
+    run_and_diagnose(plans, pairs, MATERIAL, store, **{**settings, **options})
     return told
 
 
@@ -166,6 +172,8 @@ def test_weights_stay_where_they_are_wanted(tmp_path: Path) -> None:
     do(store, keep_models=True)
     names = ("best.safetensors", "common.safetensors", "last.safetensors")
     assert [store.attached(run) for run in store.ids()] == [names, names]
+    assert do(store) == []
+    assert [store.attached(run) for run in store.ids()] == [names, names], "a call that needed none leaves them alone"
 
 
 def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, trained: list[RunConfig]) -> None:
@@ -193,6 +201,19 @@ def test_an_interrupted_diagnosis_goes_on_from_the_weights(
     monkeypatch.setattr(module, "measure_run", real)
     assert len(do(store)) == 2  # the second run's, and the way between
     assert trained == RUNS
+
+
+def test_an_interrupted_call_leaves_no_weights_of_what_is_measured(tmp_path: Path) -> None:
+    store, first = RecordStore(tmp_path), run_id(RUNS[0].to_dict())
+
+    def interrupt(_: RunRecord) -> None:
+        assert store.attached(first)
+        raise KeyboardInterrupt
+
+    plans = {RUNS[0]: Plan({"last": ("full",)}), RUNS[1]: Plan({"best": ("full",)})}
+    with pytest.raises(KeyboardInterrupt):
+        do(store, plans, pairs=[], listener=Listener(on_diagnosis=interrupt))
+    assert [bool(store.attached(run_id(run.to_dict()))) for run in RUNS] == [False, True]
 
 
 def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,6 +282,67 @@ def test_what_was_measured_of_other_models_is_measured_again(tmp_path: Path, tra
     assert undiagnosed(PLANS, store) == {}
 
 
+def train_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, where a run that is done again does not come out the same: here from another start."""
+    real = run.make_job
+    monkeypatch.setattr(run, "make_job", lambda *arguments: replace(real(*arguments), seed=7))
+
+
+def test_both_runs_of_a_pair_are_done_again_if_one_is(
+    tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, plans = RecordStore(tmp_path), {RUNS[0]: Plan(unknown=True), RUNS[1]: Plan({"best": ("full",)})}
+    do(store, plans, outliers=[])
+    train_otherwise(monkeypatch)
+    assert [record.status for record in do(store, plans)] == ["done"] * 3
+    assert trained == RUNS * 2
+    assert (undiagnosed(plans, store, outliers=OTHERS), unmeasured(PAIRS, store)) == ({}, [])
+
+
+def test_weights_are_wanted_of_all_that_are_paired_with_a_run_that_is_trained(tmp_path: Path) -> None:
+    store, runs = RecordStore(tmp_path), [replace(RUNS[0], seed=seed) for seed in range(4)]
+    pairs, ends = [(runs[0], runs[1]), (runs[2], runs[1])], {"plain_losses": np.ones(2)}
+    records = [RunRecord(config=run.to_dict(), status="done", numbers={"soft_nll_best": 1.0}) for run in runs]
+    for record in records:
+        store.write(record)
+    for pair in pairs:
+        diagnoses_of(store).write(RunRecord(config=barrier_config(*pair), status="done", arrays=ends))
+
+    assert to_train_again({}, pairs, store) == []
+    assert to_train_again({runs[3]: Plan()}, pairs, store) == [runs[3]]
+    assert to_train_again({runs[0]: Plan()}, pairs, store) == [runs[0], runs[1], runs[2]]
+    (store.folder / records[0].run_id / "arrays.npz").write_bytes(b"")
+    assert to_train_again({}, pairs, store) == [runs[1], runs[2]], "the first is done in any case, as it is damaged"
+    store.write(records[1], {"best.safetensors": Path.touch}, replace=True)
+    assert to_train_again({}, pairs, store) == []
+
+
+@pytest.mark.parametrize("plan", [Plan({"last": ("full",)}), Plan(features=True)])
+def test_a_diagnosis_that_has_no_loss_of_the_best_model_tells_which_it_is_of(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, plans = RecordStore(tmp_path), {RUNS[0]: plan}
+    (told,) = do(store, plans, pairs=[])
+    assert told.numbers[OF_RUN] == store.read(run_id(RUNS[0].to_dict())).numbers["soft_nll_best"]
+    assert undiagnosed(plans, store) == {}
+    train_otherwise(monkeypatch)
+    execute(RUNS[:1], MATERIAL, store, device="cpu", keeping=Keeping(anew=frozenset(RUNS)))
+    assert undiagnosed(plans, store) == plans
+
+
+def test_diagnoses_that_do_not_tell_their_run_are_told_apart_by_their_loss(tmp_path: Path) -> None:
+    """Those of earlier releases."""
+    store, plans = RecordStore(tmp_path), {RUNS[0]: Plan({"best": ("full",)}), RUNS[1]: Plan({"last": ("full",)})}
+    for told in do(store, plans, pairs=[]):
+        numbers = {name: value for name, value in told.numbers.items() if name != OF_RUN}
+        diagnoses_of(store).write(replace(told, numbers=numbers), replace=True)
+    assert undiagnosed(plans, store) == {}
+    for record in list(store.records()):
+        worse = {**record.numbers, "soft_nll_best": record.numbers["soft_nll_best"] * 1.001}
+        store.write(replace(record, numbers=worse), replace=True)
+    assert list(undiagnosed(plans, store)) == RUNS[:1]
+
+
 def test_weights_without_the_checkpoint_that_a_plan_wants_do_not_do(tmp_path: Path, trained: list[RunConfig]) -> None:
     store = RecordStore(tmp_path)
     execute(RUNS, MATERIAL, store, device="cpu", keeping=Keeping(models=True))
@@ -278,7 +360,7 @@ def test_what_was_not_at_hand_is_measured_when_it_is(tmp_path: Path, trained: li
     assert list(undiagnosed(PLANS, store, outliers=OTHERS)) == [RUNS[0]]
     (told,) = do(store)
     assert "noise/energy/auroc" in told.numbers
-    assert trained == [*RUNS, RUNS[0]]
+    assert trained == RUNS * 2
 
 
 def test_a_common_checkpoint_needs_its_epoch(tmp_path: Path) -> None:

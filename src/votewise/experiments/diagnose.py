@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError
 from votewise.datasets import OutlierImages
-from votewise.experiments.execute import NOBODY, Keeping, Listener, execute
+from votewise.experiments.execute import NOBODY, Keeping, Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.measure import FULL, Arrays, Numbers, Plan, Subject, measure_barrier, measure_run
 from votewise.experiments.run import RunConfig, choose_device, environment
@@ -28,6 +28,9 @@ DIAGNOSIS_VERSION = 2
 
 # Part by which the loss of one model differs between the arithmetic of training and that of a measurement, at most.
 _SAME_LOSS = 2e-4
+
+# The number of a diagnosis that tells which models it is of: the score of the run that it was measured on.
+OF_RUN = "run/soft_nll_best"
 
 
 def diagnoses_of(store: RecordStore) -> RecordStore:
@@ -51,6 +54,14 @@ def is_loss_of(loss: float, run: RunSummary | RunRecord) -> bool:
     A run that is done again has other models; what was measured of the former is none of theirs.
     """
     return math.isclose(loss, run.numbers["soft_nll_best"], rel_tol=_SAME_LOSS)
+
+
+def is_of_models(diagnosis: RunSummary, run: RunSummary) -> bool:
+    """Whether a diagnosis is, as far as it tells, of the models whose scores a run has."""
+    if OF_RUN in diagnosis.numbers:
+        return diagnosis.numbers[OF_RUN] == run.numbers["soft_nll_best"]
+    loss = diagnosis.numbers.get(f"best/{FULL}/loss")  # all that diagnoses once told
+    return loss is None or is_loss_of(loss, run)
 
 
 def undiagnosed(
@@ -79,8 +90,8 @@ def undiagnosed(
             return retry_failed
         wanted = [f"{when}/{FULL}/trace" for when in plan.curvature]
         wanted += [f"{other.name}/energy/auroc" for other in outliers if plan.unknown]
-        loss, run = found.numbers.get(f"best/{FULL}/loss"), _finished(config, store)
-        stale = loss is not None and run is not None and not is_loss_of(loss, run)
+        run = _finished(config, store)
+        stale = run is not None and not is_of_models(found, run)
         return stale or not found.numbers.keys() >= set(wanted)
 
     return {config: plan for config, plan in plans.items() if lacks(config, plan)}
@@ -127,8 +138,9 @@ def run_and_diagnose(
 ) -> list[RunRecord]:
     """Do the runs that a store lacks, and every diagnosis it lacks; the records of the runs.
 
-    Weights are attached to records until everything is measured. A run that must be diagnosed and has none is trained
-    again and replaces its record, so that the two belong together.
+    Weights are attached to records until everything is measured; those of runs that are neither trained nor measured
+    are left as they are. A run that must be diagnosed and has none is trained again and replaces its record, so that
+    the two belong together.
 
     Args:
         plans: the runs, and what to measure of each.
@@ -136,32 +148,39 @@ def run_and_diagnose(
         material: what they are made of.
         store: where records lie.
         common_epoch: the epoch, counted from 0, of the checkpoint "common".
-        keep_models: whether the weights stay attached.
+        keep_models: whether the weights of what is trained or measured stay attached.
         outliers: images of other things.
         device: "cpu", "cuda" or "auto".
         jobs: processes on a CPU, all cores if left out; runs at once on a GPU.
         retry_failed: whether to do failed runs again.
         listener: who is told.
     """
-    if common_epoch is None and any("common" in plan.curvature for plan in plans.values()):
-        raise InputError(
-            'a plan for the checkpoint "common" needs the epoch it is of', "None came", "Pass common_epoch"
-        )
+    _check_common_epoch(plans, common_epoch)
     how: dict[str, Any] = {"outliers": outliers, "retry_failed": retry_failed}
-    lacking = undiagnosed(plans, store, **how)
-    anew = to_train_again(lacking, pairs, store, retry_failed=retry_failed)
+    anew = to_train_again(undiagnosed(plans, store, **how), pairs, store, retry_failed=retry_failed)
+    trained = [*missing_runs(list(plans), store, retry_failed=retry_failed), *anew]
     keeping = Keeping(models=True, epoch=common_epoch, anew=frozenset(anew))
     records = execute(
         list(plans), material, store,
         device=device, jobs=jobs, retry_failed=retry_failed, keeping=keeping, listener=listener,
     )  # fmt: skip
-    diagnose(undiagnosed(plans, store, **how), material, store, outliers=outliers, device=device, listener=listener)
-    between = unmeasured(pairs, store, retry_failed=retry_failed)
-    measure_barriers(between, material, store, device=device, listener=listener)
-    if not keep_models:
-        for config in plans.keys() - _still_wanted(plans, pairs, store, outliers):
-            store.detach(run_id(config.to_dict()))
+    lacking, between = undiagnosed(plans, store, **how), unmeasured(pairs, store, retry_failed=retry_failed)
+    try:
+        diagnose(lacking, material, store, outliers=outliers, device=device, listener=listener)
+        measure_barriers(between, material, store, device=device, listener=listener)
+    finally:  # also if interrupted: a later call leaves alone what it has no need to measure
+        if not keep_models:
+            theirs = plans.keys() & {*trained, *lacking, *_runs_of(between)}
+            for config in theirs - _still_wanted(plans, pairs, store, outliers):
+                store.detach(run_id(config.to_dict()))
     return records
+
+
+def _check_common_epoch(plans: Mapping[RunConfig, Plan], common_epoch: int | None) -> None:
+    if common_epoch is None and any("common" in plan.curvature for plan in plans.values()):
+        raise InputError(
+            'a plan for the checkpoint "common" needs the epoch it is of', "None came", "Pass common_epoch"
+        )
 
 
 def _still_wanted(
@@ -172,10 +191,7 @@ def _still_wanted(
 ) -> set[RunConfig]:
     """Runs of which something failed to be measured: with their weights it can be tried again."""
     between = unmeasured(pairs, store, retry_failed=True)
-    return {
-        *undiagnosed(plans, store, outliers=outliers, retry_failed=True),
-        *(run for pair in between for run in pair),
-    }
+    return {*undiagnosed(plans, store, outliers=outliers, retry_failed=True), *_runs_of(between)}
 
 
 def to_train_again(
@@ -185,7 +201,10 @@ def to_train_again(
     *,
     retry_failed: bool = False,
 ) -> list[RunConfig]:
-    """Finished runs that lack a diagnosis, or the way to another, and to whose records the weights are not attached.
+    """Finished runs whose weights are wanted and not attached to their records.
+
+    They are wanted of runs that lack a diagnosis or the way to another run, and of both runs of a pair of which one is
+    trained: the way to other models is another way.
 
     Args:
         lacking: runs to diagnose, as of `undiagnosed`.
@@ -194,14 +213,24 @@ def to_train_again(
         retry_failed: whether a way whose measurement failed counts as lacking.
     """
     wanted = {config: {"best", *plan.curvature} for config, plan in lacking.items()}
-    for pair in unmeasured(pairs, store, retry_failed=retry_failed):
-        for config in pair:
-            wanted.setdefault(config, {"best"})
-    return [
-        config
-        for config, states in wanted.items()
-        if _finished(config, store) and not {f"{state}.safetensors" for state in states} <= _attached(config, store)
-    ]
+    for config in _runs_of(unmeasured(pairs, store, retry_failed=retry_failed)):
+        wanted.setdefault(config, {"best"})
+    again = [config for config, states in wanted.items() if _lacks_weights(config, states, store)]
+    missing = missing_runs(_runs_of(pairs), store, retry_failed=retry_failed)
+    return [*again, *_partners({*again, *missing}, pairs, store)]
+
+
+def _partners(
+    trained: set[RunConfig], pairs: Sequence[tuple[RunConfig, RunConfig]], store: RecordStore
+) -> list[RunConfig]:
+    """The runs without weights that are paired with one that is trained, or with one of these."""
+    touched = _runs_of([pair for pair in pairs if trained & {*pair}])
+    more = [run for run in touched if run not in trained and _lacks_weights(run, {"best"}, store)]
+    return [*more, *_partners({*trained, *more}, pairs, store)] if more else []
+
+
+def _runs_of(pairs: Sequence[tuple[RunConfig, RunConfig]]) -> list[RunConfig]:
+    return list(dict.fromkeys(run for pair in pairs for run in pair))
 
 
 def diagnose(
@@ -262,7 +291,9 @@ def measure_barriers(
 def _diagnose_attached(
     subject: Subject, store: RecordStore, plan: Plan, outliers: Sequence[OutlierImages]
 ) -> tuple[Numbers, Arrays]:
-    return measure_run(subject, _attached_states(subject.config, store), plan, outliers)
+    numbers, arrays = measure_run(subject, _attached_states(subject.config, store), plan, outliers)
+    run = store.read_summary(run_id(subject.config.to_dict()))
+    return {**numbers, OF_RUN: run.numbers["soft_nll_best"]}, arrays
 
 
 def _barrier_between(pair: tuple[RunConfig, RunConfig], store: RecordStore, subject: Subject) -> tuple[Numbers, Arrays]:
@@ -309,6 +340,12 @@ def _finished(config: RunConfig, store: RecordStore) -> RunSummary | None:
 
 def _attached(config: RunConfig, store: RecordStore) -> set[str]:
     return set(store.attached(run_id(config.to_dict())))
+
+
+def _lacks_weights(config: RunConfig, states: set[str], store: RecordStore) -> bool:
+    """Whether a run is finished, but some of the weights of its checkpoints are not attached to its record."""
+    files = {f"{state}.safetensors" for state in states}
+    return _finished(config, store) is not None and not files <= _attached(config, store)
 
 
 def _has_models(config: RunConfig, store: RecordStore) -> bool:
