@@ -279,7 +279,7 @@ def test_redrawn_votes_against_all_votes() -> None:
     }
     words = "NLL of soft labels is lower with all votes"
     claim = claim_about(words, orderings(evidence_of(rows)))
-    assert (claim.found, claim.verdict) == ("difference -0.0667, below on 2, 3 seeds", "undecided")
+    assert (claim.found, claim.verdict) == ("difference -0.0667, better on 2 of 3 seeds", "undecided")
     for more, verdict in ((0.3, "holds"), (-0.3, "fails")):
         rows["soft", 50, 1] = {"soft_nll_best": [0.5 + more, 0.6 + more, 0.5 + more]}
         assert claim_about(words, orderings(evidence_of(rows))).verdict == verdict
@@ -296,7 +296,7 @@ def test_what_is_ahead_of_multipass_on_the_same_seeds() -> None:
     }
     claims = orderings(evidence_of(rows))
     smoothed = claim_about("with 5 votes soft labels, smoothed", claims)
-    assert (smoothed.found, smoothed.verdict) == ("difference -0.0167, below on 2, 3 seeds", "undecided")
+    assert (smoothed.found, smoothed.verdict) == ("difference -0.0167, better on 2 of 3 seeds", "undecided")
     assert claim_about("with 5 votes soft labels, fitted Dirichlet", claims).verdict == "fails"
     assert claim_about("with 10 votes soft labels, smoothed", claims).verdict == "undecided"
     assert claim_about("with 10 votes soft labels, fitted Dirichlet", claims).verdict == "not run"
@@ -361,6 +361,26 @@ def test_the_main_comparison_is_judged_after_holm() -> None:
     claims = orderings(evidence_of({("sls", None, 1): worse, ("soft", None, 1): same}))
     claim = claim_about("do not differ on all votes in soft NLL", claims)
     assert (claim.found, claim.verdict) == ("difference +0.1000, two-sided p 0.1250, 6 seeds", "holds")
+
+
+@pytest.mark.parametrize(
+    ("sls", "verdict"),
+    [
+        ([0.04, 0.05, 0.06], "holds"),
+        ([0.02, 0.01, 0.02], "fails"),
+        ([0.04, 0.05, 0.02], "undecided"),
+        ([0.04] * 9 + [0.029], "holds"),
+        ([0.02] * 9 + [0.031], "fails"),
+    ],
+)
+def test_the_resolution_is_higher_on_all_seeds_or_surely(sls: list[float], verdict: str) -> None:
+    rows = {
+        ("sls", None, 1): {"brier/shares/resolution": sls},
+        ("soft", None, 1): {"brier/shares/resolution": [0.03] * len(sls)},
+    }
+    claims = orderings(evidence_of(rows))
+    assert claim_about("resolution of SLS is higher than that of soft labels, of people", claims).verdict == verdict
+    assert claim_about("of soft labels, of the top class", claims).verdict == "not run"
 
 
 def test_means_are_of_the_seeds_that_all_have() -> None:

@@ -98,7 +98,7 @@ def figure_7(evidence: Evidence) -> Figure:
     panel = Panel("", "entropy of votes (nats)", "variance of the last layer's gradient", curves)
     said = "The two go together: Spearman 0.939 on average, 0.919 to 0.953 over seeds."
     return Figure(
-        "figure-7", "label-sampling variance (closed form) by disagreement: middle and outer tenths", said,
+        "figure-7", "label-sampling variance by disagreement: middle and outer tenths", said,
         _drawn([panel]), _quoted(evidence, "Figure 7"),
     )  # fmt: skip
 

@@ -47,6 +47,7 @@ COLUMNS = {
     "knn": "KNN",
     "largest": "λmax",
     "trace": "trace",
+    "resolution": "resolution",
 }
 
 

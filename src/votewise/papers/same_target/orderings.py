@@ -105,7 +105,7 @@ def _nearly_all_votes(evidence: Evidence) -> Iterator[Claim]:
     """As printed, 50 redrawn votes are far worse than the about 51 there are."""
     for method in BOTH:
         test = paired_test(evidence, Group(method), Group(method, 50), "soft_nll", "soft_nll_best", "two-sided")
-        yield _below(f"{_BEYOND}soft NLL of {METHODS[method]} is lower with all votes (about 51) than 50 redrawn", test)
+        yield _ahead(f"{_BEYOND}soft NLL of {METHODS[method]} is lower with all votes (about 51) than 50 redrawn", test)
 
 
 def _gap_by_votes(evidence: Evidence) -> Claim:
@@ -135,14 +135,15 @@ def _sparse(evidence: Evidence) -> Iterator[Claim]:
         for method in ("soft-smoothed", "dirichlet-fitted"):
             groups = Group(method, votes), Group("multipass", votes)
             test = paired_test(evidence, *groups, "soft_nll", "soft_nll_best", "two-sided")
-            yield _below(f"{_BEYOND}with {votes} votes {METHODS[method]}, are below multipass in soft NLL", test)
+            yield _ahead(f"{_BEYOND}with {votes} votes {METHODS[method]}, are below multipass in soft NLL", test)
 
 
-def _below(claim: str, test: PairedTest) -> Claim:
-    """Whether the first of a pair has the lower loss: on every seed, or by more than chance would give."""
-    found = f"difference {test.difference:+.4f}, below on {test.favourable}, {counted(test.n, 'seed')}"
+def _ahead(claim: str, test: PairedTest) -> Claim:
+    """Whether the first of a pair is better: on every seed, or by more than chance would give."""
+    found = f"difference {test.difference:+.4f}, better on {test.favourable} of {counted(test.n, 'seed')}"
     sure = test.favourable in (0, test.n) or (test.p_value is not None and test.p_value <= _SIGNIFICANT)
-    return Claim(claim, found if test.n else "", test.difference < 0 if sure and test.n >= ENOUGH else None)
+    better = 2 * test.favourable > test.n
+    return Claim(claim, found if test.n else "", better if sure and test.n >= ENOUGH else None)
 
 
 def _main(evidence: Evidence) -> Iterator[Claim]:
@@ -165,6 +166,9 @@ def _main(evidence: Evidence) -> Iterator[Claim]:
     for name, words in (("soft_nll_last", "after the last epoch"), ("scaled/soft_nll", _SCALED)):
         test = paired_test(evidence, sls, soft, "soft_nll", name, "two-sided")
         yield _no_difference(f"{_BEYOND}they do not differ in soft NLL {words}", test)
+    for of, words in (("correctness", "the top class's correctness"), ("shares", "people's shares")):
+        test = paired_test(evidence, sls, soft, "resolution", f"brier/{of}/resolution", "two-sided")
+        yield _ahead(f"the resolution of SLS is higher than that of soft labels, of {words}", test)
     for method in BOTH:
         yield _at_the_floor(evidence, method)
     yield _near_uniform(evidence)
