@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from paper_runs import paper_material, write_store
 from votewise.cli.main import main
 from votewise.experiments import run
+from votewise.experiments.diagnose import diagnoses_of
 from votewise.papers.same_target import suites
-from votewise.records import RecordStore
+from votewise.records import RecordStore, RunRecord
 
 Screen = pytest.CaptureFixture[str]
+Measured = tuple[list[str], RecordStore]
 
 
 @pytest.fixture
@@ -138,6 +142,47 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
     assert json.loads(capsys.readouterr().out) == {"runs": 4, "failed": 4, "lines": []}
     assert main([*tiny, "--dry-run", "--retry-failed", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["todo"]) == 4
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
+    """A command on a store in which all is done and measured, and that store."""
+    material, store = paper_material(), RecordStore(tmp_path / "runs")
+    write_store(store, material, seeds=1, suite="main")
+    monkeypatch.setattr("votewise.datasets.load_cifar10h", lambda _: None)
+    monkeypatch.setattr("votewise.experiments.material.Material.of_images", lambda *_: material)
+    monkeypatch.setattr("votewise.cli.commands.reproduce._outliers", lambda *_: [])
+    monkeypatch.setattr("votewise.experiments.estimate._measured_rate", lambda *_: 1000.0)
+    suite = ["--suite", "main", "--seeds", "1", "--precision", "bf16", "--diagnostics"]
+    return command(tmp_path, tmp_path, *suite), store
+
+
+def test_a_way_that_could_not_be_measured_gives_exit_1(measured: Measured, capsys: Screen) -> None:
+    arguments, store = measured
+    assert main(arguments) == 0
+    known = diagnoses_of(store)
+    (barrier,) = (record for record in known.records() if "barrier" in record.config)
+    failed = RunRecord(config=barrier.config, status="failed", failure="an error of cuDNN")
+    known.write(failed, replace=True)
+    assert main(arguments) == 1
+    assert main([*arguments, "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (plan["done"], plan["diagnoses"]) == (5, 0), "it is tried again only if asked"
+    assert main([*arguments, "--dry-run", "--retry-failed", "--jobs", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "2 of 5 runs to do on cpu, in about 64 seconds.",  # those without weights: each 200 epochs of 160 images
+        "1 diagnosis to make.",
+    ]
+
+
+def test_a_damaged_run_without_diagnosis_is_counted_once(measured: Measured, capsys: Screen) -> None:
+    arguments, store = measured
+    shutil.rmtree(diagnoses_of(store).folder)
+    (store.folder / store.ids()[0] / "arrays.npz").write_bytes(b"")
+    assert main([*arguments, "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["runs"], plan["done"], len(plan["todo"])) == (5, 0, 5)
+    assert plan["diagnoses"] == 6, "of five runs, and of the way between two"
 
 
 @pytest.mark.parametrize(

@@ -105,14 +105,12 @@ def reproduce(
     if suite == "tiny":
         outliers = [tiny_outliers(images) for images in outliers]
     lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=retry_failed)
-    todo = [
-        *missing_runs(configs, store, retry_failed=retry_failed),
-        *to_train_again(lacking, pairs, store, retry_failed=retry_failed),
-    ]
-    if dry_run:
-        _tell_plan(configs, todo, material, store, chosen, jobs, len(lacking), as_json)
-        return
+    again = to_train_again(lacking, pairs, store, retry_failed=retry_failed)
+    todo = list(dict.fromkeys([*missing_runs(configs, store, retry_failed=retry_failed), *again]))
     measurements = len(lacking) + len(unmeasured(pairs, store, retry_failed=retry_failed))
+    if dry_run:
+        _tell_plan(configs, todo, material, store, chosen, jobs, measurements, as_json)
+        return
     with follow_runs(todo, material, quiet or as_json, diagnoses=measurements) as listener:
         how: dict[str, Any] = {"device": chosen, "jobs": jobs, "retry_failed": retry_failed, "listener": listener}
         if diagnostics:
@@ -125,7 +123,8 @@ def reproduce(
             records = execute(configs, material, store, **how)
     _tell_results(compare_with_paper(records), records, as_json)
     still_lacking = undiagnosed(plans, store, outliers=outliers, retry_failed=True)
-    if still_lacking or any(record.status == "failed" for record in records):
+    still_unmeasured = unmeasured(pairs, store, retry_failed=True)
+    if still_lacking or still_unmeasured or any(record.status == "failed" for record in records):
         raise typer.Exit(1)
 
 
@@ -149,7 +148,7 @@ def _tell_plan(
     store: RecordStore,
     device: str,
     jobs: int | None,
-    lacking: int,
+    measurements: int,
     as_json: bool,
 ) -> None:
     """What would be run, and how long training would take."""
@@ -160,7 +159,7 @@ def _tell_plan(
     if as_json:
         planned = [config.to_dict() for config in todo]
         plan = {"runs": len(configs), "done": len(configs) - len(todo), "device": device, "expected_seconds": seconds}
-        plan["diagnoses"] = lacking
+        plan["diagnoses"] = measurements
         options.print_json({**plan, "todo": planned})
         return
     screen = options.console()
@@ -171,8 +170,8 @@ def _tell_plan(
         screen.print(f"{len(todo)} of {len(configs)} runs to do on {device}, in about {_duration(seconds)}.")
     else:
         screen.print(f"All {len(configs)} runs are there already.")
-    if lacking:
-        screen.print(f"{lacking} {'diagnosis' if lacking == 1 else 'diagnoses'} to make.")
+    if measurements:
+        screen.print(f"{measurements} {'diagnosis' if measurements == 1 else 'diagnoses'} to make.")
 
 
 def _tell_results(lines: Sequence[Line], records: Sequence[RunSummary], as_json: bool) -> None:
