@@ -349,6 +349,17 @@ def test_the_network_for_texts_can_be_measured() -> None:
     assert found.trace == pytest.approx(expected.trace().item(), rel=1e-10)
 
 
+@pytest.mark.parametrize("keep_graph", [True, False])
+def test_gradients_that_torch_keeps_sparse_are_those_that_it_does_not(keep_graph: bool) -> None:
+    torch.manual_seed(0)
+    embedding = nn.Embedding(6, 2).double()
+    model = nn.Sequential(embedding, nn.Flatten(), nn.Tanh(), nn.Linear(4, 3).double())
+    rows, targets = torch.tensor([[0, 1], [5, 5], [1, 2]]), np.full((3, 3), 1 / 3)
+    expected = curvature(model, rows, targets)
+    embedding.sparse = True
+    assert curvature(model, rows, targets, keep_graph=keep_graph) == expected
+
+
 def test_bags_that_are_given_otherwise_are_left_to_torch() -> None:
     torch.manual_seed(0)
     weight, bags = torch.randn(6, 2), torch.tensor([[0, 1, 2], [5, 5, 5]])

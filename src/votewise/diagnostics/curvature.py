@@ -15,11 +15,12 @@ from votewise.diagnostics._measuring import check_data, check_trainable, evaluat
 from votewise.diagnostics.determinism import check_deterministic
 from votewise.diagnostics.eigenvalues import Spectrum, lanczos
 from votewise.diagnostics.hessian import Hessian
+from votewise.diagnostics.symmetry import check_symmetric
 from votewise.diagnostics.trace import Trace, deflated_trace, exact_trace
 
 FULL = "full"
 
-# Items on which two passes are compared: what differs from pass to pass differs on these.
+# Items to probe: what differs from pass to pass, or is derived wrongly, is so on these.
 _PROBED = 200
 
 
@@ -70,7 +71,8 @@ def curvature(
 ) -> dict[str, Curvature]:
     """Measure curvature over all items ("full") and over each slice, in eval mode; the model is found as it was.
 
-    It is first made sure, on some of the items, that two passes give the same loss and gradient.
+    It is first made sure, on some of the items, that two passes give the same loss and gradient, and that second
+    derivatives are symmetric.
 
     Args:
         model: any module from inputs to (B, K) logits that can be derived twice.
@@ -93,6 +95,7 @@ def curvature(
     with evaluating(model):
         some = data.rows(parts[FULL][:_PROBED])
         check_deterministic(model, *some, batch_size=batch_size)
+        check_symmetric(model, some, batch_size=batch_size, keep_graph=keep_graph)
 
     def measure(rows: IntArray) -> Curvature:
         chosen = data.rows(rows)

@@ -61,7 +61,7 @@ def _loss_and_gradient(
             part = summed_loss(model, batch) / len(data.targets)
             if part.requires_grad:
                 parts = torch.autograd.grad(part, parameters, allow_unused=True, materialize_grads=True)
-                gradient = gradient + torch.cat([each.flatten() for each in parts])
+                gradient = gradient + torch.cat([each.to_dense().flatten() for each in parts])
             loss = loss + part.detach()
     check_finite("the loss and its gradient", (loss + gradient.sum()).item())
     return loss, gradient

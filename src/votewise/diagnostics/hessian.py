@@ -187,7 +187,7 @@ def _derivative_along(
     parts, along = zip(*varying, strict=True)
     with _deriving_twice():
         derivative = torch.autograd.grad(parts, parameters, along, retain_graph=keep_graph, materialize_grads=True)
-    return torch.cat([part.flatten() for part in derivative])
+    return torch.cat([part.to_dense().flatten() for part in derivative])
 
 
 @contextmanager
