@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray
 from votewise._errors import InputError
-from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, ends_of, is_loss_of
+from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, ends_of, is_loss_of, is_of_models
 from votewise.experiments.material import Material
 from votewise.experiments.measure import shared_items
 from votewise.experiments.run import RUN_VERSION, softmax
@@ -104,15 +104,9 @@ def _diagnoses(measured: Sequence[RunRecord], records: Records) -> dict[Run, Run
     found: dict[Run, RunRecord] = {}
     for record in measured:
         run = of_run.get(run_id(record.config["run"])) if "run" in record.config else None  # type: ignore[arg-type]
-        if run is not None and _is_of_its_models(record, records[run]):
+        if run is not None and record.config.get("version") == DIAGNOSIS_VERSION and is_of_models(record, records[run]):
             found[run] = max(found.get(run, record), record, key=lambda one: len(one.numbers))
     return found
-
-
-def _is_of_its_models(diagnosis: RunRecord, run: RunRecord) -> bool:
-    """Whether a diagnosis is of today's kind and, as far as it tells, of the models whose scores the run has."""
-    loss = diagnosis.numbers.get("best/full/loss")
-    return (loss is None or is_loss_of(loss, run)) and diagnosis.config.get("version") == DIAGNOSIS_VERSION
 
 
 def _reduced(
