@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -313,3 +314,21 @@ def test_excess_is_exactly_zero_at_the_ends() -> None:
     result = Barrier(np.linspace(0, 1, 3), np.array([0.1, 0.9, 0.3]), 0.7, 0.5)
     np.testing.assert_allclose(result.excess, [0, 0.7, 0], atol=1e-15)
     assert result.excess[0] == result.excess[-1] == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"recalibrate": torch.ones(4, 2, 5, 5).double()}, {"batch_size": 5}], ids=len)
+def test_a_model_that_draws_chance_is_refused(options: dict[str, object]) -> None:
+    class Dropping(Net):
+        def forward(self, images: Tensor) -> Tensor:
+            return nn.functional.dropout(super().forward(images), 0.5, training=True)
+
+    torch.manual_seed(0)
+    model = Dropping().double()
+    inputs, targets = make_data()
+    with pytest.raises(InputError) as caught:
+        barrier(make_net(1).state_dict(), make_net(2).state_dict(), model, inputs, targets, **options)
+    assert re.fullmatch(
+        r"two passes over the same data must give the same losses, but they differ by [\d.e+-]+ in [\d.e+-]+\. "
+        r"Switch off dropout, noise and augmentation that the model applies in eval mode, too\.",
+        str(caught.value),
+    )

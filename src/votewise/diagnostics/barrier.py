@@ -16,8 +16,12 @@ from votewise._checks import FloatArray, check_kind, check_whole_number, first_f
 from votewise._errors import InputError
 from votewise.diagnostics._measuring import Data, arithmetic, check_data, summed_loss
 from votewise.diagnostics._tensors import check_inputs, device_of
+from votewise.diagnostics.determinism import check_same
 
 State = Mapping[str, Tensor]
+
+# Relative difference of two passes, more than rounding makes where a GPU adds in another order or rounds to TF32.
+_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +60,10 @@ def barrier(
 ) -> Barrier:
     """Loss barrier max_a [L(a) - (1 - a) L(0) - a L(1)], where L(a) is the loss at (1 - a) first + a second.
 
-    The loss is the mean soft NLL in eval mode. Buffers, such as the statistics of BatchNorm, lie on the line like
-    weights; whole numbers, such as its count of batches, are those of the nearer end. The definition is that of
-    Entezari et al. 2022 (arXiv 2110.06296); Jordan et al. 2023 (arXiv 2211.08403) say why `recalibrate` lowers it.
+    The loss is the mean soft NLL in eval mode; that two passes give the same is made sure first. Buffers, such as the
+    statistics of BatchNorm, lie on the line like weights; whole numbers, such as its count of batches, are those of
+    the nearer end. The definition is that of Entezari et al. 2022 (arXiv 2110.06296); Jordan et al. 2023
+    (arXiv 2211.08403) say why `recalibrate` lowers it.
 
     Args:
         first_state: `state_dict()` of the model at a = 0.
@@ -87,6 +92,8 @@ def barrier(
             if fresh is not None:
                 _recalibrate(probe, fresh, size)
             losses.append(_mean_loss(probe, data, size))
+            if len(losses) == 1:
+                _check_chance(probe, data, size)
     return _barrier_of(positions, torch.stack(losses).cpu().numpy())
 
 
@@ -120,6 +127,12 @@ def _mean_loss(model: nn.Module, data: Data, batch_size: int) -> Tensor:
     """Mean soft NLL, (); left on the device, so that no point waits for the host."""
     parts = [summed_loss(model, batch) for batch in data.batches(batch_size, data.targets.device)]
     return torch.stack(parts).double().sum() / len(data.targets)
+
+
+def _check_chance(model: nn.Module, data: Data, batch_size: int) -> None:
+    """Refuse a model that draws chance of its own, which two passes over a batch show."""
+    few = Data(*(values[:batch_size] for values in data))
+    check_same("losses", *(_mean_loss(model, few, batch_size) for _ in range(2)), _TOLERANCE)
 
 
 def _barrier_of(positions: FloatArray, losses: FloatArray) -> Barrier:

@@ -47,8 +47,8 @@ def check_deterministic(
             "Call model.eval(); dropout and batch norm give another loss each time they train",
         )
     passes = [_loss_and_gradient(model, parameters, data, rows) for _ in range(2)]
-    _check_same("losses", passes[0][0], passes[1][0], tolerance)
-    _check_same("gradients", passes[0][1], passes[1][1], tolerance)
+    check_same("losses", passes[0][0], passes[1][0], tolerance)
+    check_same("gradients", passes[0][1], passes[1][1], tolerance)
 
 
 def _loss_and_gradient(
@@ -67,7 +67,8 @@ def _loss_and_gradient(
     return loss, gradient
 
 
-def _check_same(name: str, first: Tensor, second: Tensor, tolerance: float) -> None:
+def check_same(name: str, first: Tensor, second: Tensor, tolerance: float) -> None:
+    """Refuse what two passes differ in."""
     difference, size = (first - second).norm().item(), first.norm().item()
     if difference > tolerance * size:
         raise InputError(
