@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from oracles.curvature import dense_hessian
-from votewise import InputError
-from votewise.diagnostics import Curvature, Hessian, curvature, high_disagreement_slices, hutchinson
+from votewise import InputError, Votes
+from votewise.diagnostics import (
+    Curvature,
+    Hessian,
+    curvature,
+    gradient_variance_per_item,
+    high_disagreement_slices,
+    hutchinson,
+)
 
 SHARE = 0.1  # half of this network's eigenvalues are negative, so that its trace is small beside their spread
 
@@ -159,6 +166,25 @@ def test_labels_are_no_distributions(kind: Callable[[list[int]], object]) -> Non
         f"targets must be distributions, a row of probabilities for each item, but {len(targets)} labels came. "
         "Pass np.eye(K)[labels], K being the number of classes."
     )
+
+
+def test_votes_and_labels_are_told_from_their_shares_everywhere() -> None:
+    inputs, targets = data()
+    votes, labels = Votes.from_probabilities(targets), targets.argmax(axis=1)
+    measures: dict[str, Callable[[object], object]] = {
+        "targets": lambda given: curvature(small_net(), inputs, given),  # type: ignore[arg-type]
+        "reference": lambda given: gradient_variance_per_item(inputs.flatten(1), given),
+        "reference ": lambda given: high_disagreement_slices(given),  # type: ignore[arg-type]
+    }
+    for name, measure in measures.items():
+        wanted = f"{name.strip()} must be distributions, a row of probabilities for each item, but "
+        for wrong, told in (
+            (votes, "Votes came. Pass votes.probs, the shares it holds."),
+            (labels, "20 labels came. Pass np.eye(K)[labels], K being the number of classes."),
+        ):
+            with pytest.raises(InputError) as caught:
+                measure(wrong)
+            assert str(caught.value) == wanted + told
 
 
 def test_no_tensor_outlives_the_measurement() -> None:

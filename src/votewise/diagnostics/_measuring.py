@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from votewise._checks import check_kind, check_simplex, check_whole_number
+from votewise._checks import check_kind, check_whole_number
 from votewise._errors import InputError
-from votewise.diagnostics._tensors import as_array, check_derivable, outputs_of
+from votewise.diagnostics._tensors import check_derivable, check_distributions, outputs_of
 
 
 class Data(NamedTuple):
@@ -38,14 +38,7 @@ class Data(NamedTuple):
 def check_data(inputs: Tensor, targets: npt.ArrayLike | Tensor) -> Data:
     """Return inputs and targets as tensors of equally many rows, the targets on the simplex, float64."""
     check_kind("inputs", inputs, Tensor, "Pass torch.from_numpy(...) of an array")
-    given = as_array(targets)
-    if np.ndim(given) == 1 and np.asarray(given).dtype.kind in "iu":
-        raise InputError(
-            "targets must be distributions, a row of probabilities for each item",
-            f"{len(given):,} labels came",
-            "Pass np.eye(K)[labels], K being the number of classes",
-        )
-    probs = check_simplex("targets", given)
+    probs = check_distributions("targets", targets)
     rows = len(inputs) if inputs.ndim else 0
     if rows != len(probs):
         raise InputError(

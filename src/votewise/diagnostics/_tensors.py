@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from votewise._checks import check_kind
+from votewise._checks import FloatArray, check_kind, check_simplex
 from votewise._errors import InputError
 
 
@@ -27,6 +27,25 @@ def as_array(values: Any) -> Any:
         return values
     host = values.detach().cpu()
     return (host.float() if host.dtype == torch.bfloat16 else host).numpy()
+
+
+def check_distributions(name: str, values: Any) -> FloatArray:
+    """Return distributions (N, K), a tensor on any device or an array, as float64 on the simplex."""
+    given = as_array(values)
+    wanted = f"{name} must be distributions, a row of probabilities for each item"
+    if hasattr(given, "probs"):
+        raise InputError(wanted, f"{type(given).__name__} came", "Pass votes.probs, the shares it holds")
+    if _are_labels(given):
+        raise InputError(wanted, f"{len(given):,} labels came", "Pass np.eye(K)[labels], K being the number of classes")
+    return check_simplex(name, given)
+
+
+def _are_labels(values: Any) -> bool:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of several lengths
+        return False
+    return array.ndim == 1 and array.dtype.kind in "iu"
 
 
 def check_derivable() -> None:

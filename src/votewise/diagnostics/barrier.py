@@ -132,7 +132,8 @@ def _mean_loss(model: nn.Module, data: Data, batch_size: int) -> Tensor:
 def _check_chance(model: nn.Module, data: Data, batch_size: int) -> None:
     """Refuse a model that draws chance of its own, which two passes over a batch show."""
     few = Data(*(values[:batch_size] for values in data))
-    check_same("losses", *(_mean_loss(model, few, batch_size) for _ in range(2)), _TOLERANCE)
+    first, second = (_mean_loss(model, few, batch_size) for _ in range(2))
+    check_same("losses", first, second, _TOLERANCE)
 
 
 def _barrier_of(positions: FloatArray, losses: FloatArray) -> Barrier:

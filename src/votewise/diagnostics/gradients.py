@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from votewise._checks import FloatArray, check_matrix, check_simplex, check_whole_number
+from votewise._checks import FloatArray, check_matrix, check_whole_number
 from votewise._errors import InputError
 from votewise._random import stream_generator
-from votewise.diagnostics._tensors import as_array
+from votewise.diagnostics._tensors import as_array, check_distributions
 
 
 def gradient_variance_per_item(features: Any, reference: Any, *, bias: bool = False) -> FloatArray:
@@ -61,7 +61,7 @@ def _label_variance(p: FloatArray) -> FloatArray:
 
 def _check_items(features: Any, reference: Any, *, bias: bool) -> tuple[FloatArray, FloatArray]:
     """Squared length of what multiplies q - e_y in each item's gradient, (N,), and its distribution (N, K)."""
-    p = check_simplex("reference", as_array(reference))
+    p = check_distributions("reference", reference)
     size = _squared_lengths(features)
     if len(size) != len(p):
         raise InputError(

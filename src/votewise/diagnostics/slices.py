@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import IntArray, check_simplex
+from votewise._checks import IntArray
 from votewise._numerics import entropy_rows, rankable
-from votewise.diagnostics._tensors import as_array
+from votewise.diagnostics._tensors import check_distributions
 
 # The published slice is not defined; these are the definitions its numbers allow.
 _SHARES = {"top-20%": 0.2, "top-10%": 0.1, "top-5%": 0.05}
@@ -27,7 +27,7 @@ def high_disagreement_slices(reference: npt.ArrayLike) -> dict[str, IntArray]:
         >>> high_disagreement_slices([[1, 0], [0.5, 0.5], [0.9, 0.1]])
         {'top-20%': array([1]), 'top-10%': array([1]), 'top-5%': array([1]), 'H>0.5': array([1])}
     """
-    entropy = rankable(entropy_rows(check_simplex("reference", as_array(reference))))
+    entropy = rankable(entropy_rows(check_distributions("reference", reference)))
     falling = np.argsort(-entropy, kind="stable")
     slices = {name: np.sort(falling[: max(1, round(share * len(entropy)))]) for name, share in _SHARES.items()}
     above = np.flatnonzero(entropy > _NATS)
