@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +79,7 @@ def test_inspect_for_people(folder: Path) -> None:
     out = run("inspect", "votes.csv")
     assert out.returncode == 0
     assert "7 (2 to 3 an item, median 2, mean 2.33)" in out.stdout
-    assert "Start with: multipass" in out.stdout
+    assert "Start with: soft-smoothed" in out.stdout
     assert (
         out.stderr == "votewise: read as long table, items in 'item', annotators in 'annotator', labels in 'label'.\n"
     )
@@ -115,6 +116,20 @@ def test_deliver_holds(folder: Path) -> None:
     labels = np.load("out.npy")
     np.testing.assert_array_equal(labels[0], labels[2])
     np.testing.assert_array_equal(labels[3], labels[5])
+
+
+@pytest.mark.parametrize("method", ["soft", "multipass", "majority"])
+def test_what_draws_nothing_holds_nothing(folder: Path, method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["deliver", "votes.csv", "-m", method, "--hold", "3", "-o", "out.npy"]) == 2
+    told = f"votewise: --hold is for sls and shuffled-sls, but --method {method} came. Leave it out.\n"
+    assert capsys.readouterr().err == told
+    assert not Path("out.npy").exists()
+
+
+def test_one_item_is_one_item(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "votes.csv").write_text("item,annotator,label\na,1,cat\na,2,dog\nb,1,cat\n", encoding="utf-8")
+    assert main(["inspect", str(tmp_path / "votes.csv"), "-q"]) == 0
+    assert re.search(r"^tied +1 item *$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_score_json(folder: Path) -> None:

@@ -381,7 +381,13 @@ def test_votes_that_a_method_cannot_deliver_are_refused_before_training(
     ids = read_votes("votes.csv").item_ids.tolist()
     write_table(here / "shares.csv", ("item", "a", "b"), *((item, 0.25, 0.75) for item in ids))
     message = complaint(capsys, "compare", "shares.csv", "--features", "features.csv", "--methods", "soft,multipass")
-    assert "needs the number of votes for each class, but these votes are probabilities" in message
+    told = (
+        "multipass needs the number of votes for each class, but these votes are probabilities, which do not say how many "
+        "people voted. Give counts or single votes, or use a method that needs shares only (soft, sls): see "
+    )
+    assert message == f"{told}--methods."
+    message = complaint(capsys, "train", "shares.csv", "--features", "features.csv", "-o", "model.safetensors")
+    assert message == f"{told}--method (-m)."
 
 
 # --- train and predict

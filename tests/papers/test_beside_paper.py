@@ -208,11 +208,10 @@ def test_the_page(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert page.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("text", [None, "no markers", f"{END} before {BEGIN}"])
-def test_a_page_without_markers(text: str | None, evidence: Evidence, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["no markers", f"{END} before {BEGIN}"])
+def test_a_page_without_markers(text: str, evidence: Evidence, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    if text is not None:
-        page.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as error:
         write_page(evidence, page)
     assert str(error.value) == (
@@ -282,3 +281,16 @@ def test_runs_of_another_experiment_alone_leave_the_results_to_show(
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "torch", None)
         assert main(command(None, results, "--only", "summary", "-q")) == 0
+
+
+def test_a_page_that_is_not_there_and_a_file_for_figures(results: Path, tmp_path: Path, capsys: Screen) -> None:
+    page, file = tmp_path / "none.md", tmp_path / "file.svg"
+    assert main(command(None, results, "--page", str(page), "-q")) == 2
+    assert capsys.readouterr().err == (
+        f"votewise: the page must be a file with markers for the results, but {str(page)!r} is none. Create it.\n"
+    )
+    file.touch()
+    assert main(command(None, results, "--only", "figure-4", "-o", str(file), "-q")) == 2
+    assert capsys.readouterr().err == (
+        f"votewise: figures go into a folder, but {str(file)!r} is a file. Name a folder; it is created.\n"
+    )

@@ -196,6 +196,17 @@ def load_material(
     return material, source
 
 
+def check_deliverable(votes: Votes, methods: Sequence[str], option: str) -> None:
+    """Refuse methods that need more than shares where no more is known, and name the option that chose them."""
+    from votewise.experiments import find_method
+
+    try:
+        for name in methods if votes.counts is None else ():
+            find_method(name).build(votes, 0, 1)
+    except InputError as error:
+        raise InputError(error.wanted, error.came, f"{error.remedy}: see {option}") from None
+
+
 def tell_item_column(classes: Sequence[str], quiet: bool) -> None:
     """Say how a table of predictions is scored in which a class is called like the item column."""
     from votewise.predictions import item_column, must_name_item

@@ -11,7 +11,7 @@ import typer
 from votewise._errors import InputError, VotewiseError
 from votewise.cli import options
 from votewise.cli.comparisons import comparison_json, print_content, report_file
-from votewise.cli.inputs import METHOD_NAMES, InputOptions, TrainingOptions, load_material, takes
+from votewise.cli.inputs import METHOD_NAMES, InputOptions, TrainingOptions, check_deliverable, load_material, takes
 from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 from votewise.cli.run_display import follow_runs
 
@@ -62,6 +62,7 @@ def compare(
     silent = quiet or as_json
     with report_file(output) as report:
         material, source = load_material(load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent)
+        check_deliverable(material.votes, names, "--methods")
         plan = ComparisonPlan(names, seeds, training.model_name(material), training.recipe(material), held_out, at)
         configs = comparison_runs(plan, material)
         store = None if runs is None else RecordStore(runs)

@@ -13,6 +13,8 @@ from votewise.cli import options
 from votewise.cli.inputs import METHOD_NAMES
 from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 
+_HELD = ("sls", "shuffled-sls")
+
 
 @reads_votes
 def deliver(
@@ -39,6 +41,8 @@ def deliver(
     from votewise.experiments import find_method
 
     chosen = find_method(method)
+    if hold > 1 and method not in _HELD:
+        raise InputError(f"--hold is for {' and '.join(_HELD)}", f"--method {method} came", "Leave it out")
     if output.suffix.lower() != ".npy":
         raise InputError("the output must end in .npy", f"{str(output)!r} came", "Rename it")
     votes = load_votes()

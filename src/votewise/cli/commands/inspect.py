@@ -36,6 +36,8 @@ def _print(votes: Votes, seen: Overview) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from votewise.report import counted
+
     screen = options.console()
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold")
@@ -50,7 +52,7 @@ def _print(votes: Votes, seen: Overview) -> None:
     else:
         facts.add_row("votes", "shares only, numbers unknown")
     facts.add_row("unanimous", f"{seen.unanimous:.1%} of items")
-    facts.add_row("tied", f"{seen.ties:,} items")
+    facts.add_row("tied", counted(seen.ties, "item"))
     facts.add_row("entropy", ", ".join(f"{name} {value:.3f}" for name, value in seen.entropy.items()) + " nats")
     for name, value in (("Fleiss' kappa", seen.fleiss_kappa), ("Krippendorff's alpha", seen.krippendorff_alpha)):
         facts.add_row(name, "undefined" if value is None else f"{value:.3f}")

@@ -13,7 +13,15 @@ import typer
 from votewise._checks import check_choice
 from votewise._errors import InputError
 from votewise.cli import options
-from votewise.cli.inputs import METHOD_NAMES, InputOptions, TrainingOptions, load_material, takes, tell_item_column
+from votewise.cli.inputs import (
+    METHOD_NAMES,
+    InputOptions,
+    TrainingOptions,
+    check_deliverable,
+    load_material,
+    takes,
+    tell_item_column,
+)
 from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 
 if TYPE_CHECKING:
@@ -66,6 +74,7 @@ def train(
             material, source = load_material(
                 load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent
             )
+            check_deliverable(material.votes, [method], "--method (-m)")
             choices = Choices(method, seed, training.model_name(material), training.recipe(material), held_out)
             trained = _fit(material, source.reading, choices, training.device, silent)
             save_model(partial, trained.model, trained.config)

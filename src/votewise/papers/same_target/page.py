@@ -33,7 +33,9 @@ BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 def write_page(evidence: Evidence, page: Path) -> list[Path]:
     """Put every part between the markers of a page, and its figures into a folder beside it; what was written."""
-    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    if not page.is_file():
+        raise InputError("the page must be a file with markers for the results", f"{str(page)!r} is none", "Create it")
+    text = page.read_text(encoding="utf-8")
     before, found_begin, rest = text.partition(BEGIN)
     _, found_end, after = rest.partition(END)
     if not (found_begin and found_end):
@@ -52,6 +54,8 @@ def write_page(evidence: Evidence, page: Path) -> list[Path]:
 def write_figures(parts: Sequence[Part], folder: Path) -> list[Path]:
     """Draw the figures among some parts, each into a file of its name; those without runs are not drawn."""
     figures = [part for part in parts if isinstance(part, Figure) and part.panels]
+    if folder.exists() and not folder.is_dir():
+        raise InputError("figures go into a folder", f"{str(folder)!r} is a file", "Name a folder; it is created")
     if figures:
         folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
