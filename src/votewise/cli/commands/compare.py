@@ -31,7 +31,7 @@ def compare(
     output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
     methods: Annotated[
         str, typer.Option(help=f"Deliveries, separated by commas, the baseline first, of: {METHOD_NAMES}")
-    ] = "soft,multipass,sls,majority",
+    ] = "soft,multipass,sls,soft-smoothed,majority",
     seeds: Annotated[int, typer.Option(min=1, help="Seeds a method.")] = 5,
     held_out: Annotated[float, typer.Option(help="Share of the items that are scored.")] = 0.2,
     at: Annotated[

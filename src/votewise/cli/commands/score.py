@@ -75,6 +75,8 @@ def score(
 def _print(scores: Scores) -> None:
     from rich.table import Table
 
+    from votewise.report import counted
+
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
     table.add_column("metric")
     table.add_column("value", justify="right")
@@ -85,5 +87,5 @@ def _print(scores: Scores) -> None:
         value = "undefined" if math.isnan(interval.value) else f"{interval.value:.4f}"
         table.add_row(name, value, between, _MEANING[name])
     screen = options.console()
-    screen.print(f"{scores.items:,} items")
+    screen.print(counted(scores.items, "item"))
     screen.print(table)
