@@ -114,15 +114,15 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
     if typical <= VERY_SPARSE:
         method = "soft-smoothed"
         reasons.append(
-            f"{typical:g} votes an item (median) are very few: shares are noisy. Smoothed ones gave the best "
-            "likelihoods on average in our runs, votes delivered one an epoch (multipass) came next; compare both."
+            f"{typical:g} votes an item (median) are very few: shares are noisy. Smoothed ones tend to give the best "
+            "likelihoods where a model learns well, votes delivered one an epoch (multipass) where it mostly overfits."
         )
     elif typical <= SPARSE:
         method = "multipass"
         reasons.append(
             f"{typical:g} votes an item (median) are few: shares are noisy, and delivering the votes one an epoch "
-            "tends to give better likelihoods than training on the shares themselves. Where people disagree much, "
-            "soft-smoothed may be better still; compare both."
+            "tends to give better likelihoods than training on the shares themselves; where people disagree much, "
+            "soft-smoothed may be better still."
         )
     else:
         method = "soft"
