@@ -100,7 +100,7 @@ def test_what_users_typed_is_escaped() -> None:
     curve = Curve(evil, np.array([0.0, 1.0]), np.array([0.5, 0.6]), np.array([0.4, 0.5]), np.array([0.6, 0.7]))
     row = MethodRow(evil, {evil: Spread(1.0, math.nan, 1)}, (1.0,))
     content = Content(
-        evil, (evil,), (evil,), (evil, "b"), (Comparison(evil, (row,), (curve,), (curve,)),), evil, (Example(evil, (0.5, 0.5), {evil: (1.0, 0.0)}),), evil
+        evil, (evil,), (evil,), (evil, "b"), (Comparison(evil, (row,), (curve,), (curve,)),), evil, evil, (Example(evil, (0.5, 0.5), {evil: (1.0, 0.0)}),), (evil,)
     )  # fmt: skip
     page = render(content)
     assert evil not in page
@@ -111,12 +111,12 @@ def content_of(row: MethodRow, *names: str) -> Content:
     """A report of one row, and of a curve for each name."""
     x = np.array([0.0, 1.0])
     curves = tuple(Curve(name, x, x + 0.5, x + 0.4, x + 0.6) for name in names)
-    return Content("A title", ("s",), ("d",), ("a", "b"), (Comparison("c", (row,), curves, curves),), "e", (Example("i", (0.5, 0.5), {"soft": (1.0, 0.0)}),), "0", ("a note",))  # fmt: skip
+    return Content("A title", ("s",), ("d",), ("a", "b"), (Comparison("c", (row,), curves, curves),), "0", "e", (Example("i", (0.5, 0.5), {"soft": (1.0, 0.0)}),), ("a note",))  # fmt: skip
 
 
 def test_minus_signs_are_all_of_one_kind() -> None:
     metrics = {"soft NLL": Spread(1.0, 0.1, 3), "entropy correlation": Spread(-0.2, 0.1, 3)}
-    page = render(content_of(MethodRow("sls", metrics, (1.0,) * 3, -0.25, 3, 0.25, 0.25), "sls"))
+    page = render(content_of(MethodRow("sls", metrics, (1.0,) * 3, 3, -0.25, 3, 0.25, 0.25), "sls"))
     text = " ".join(Page(page[page.index("<body>") : page.index("<svg")] + page[page.rindex("</svg>") :]).words)
     assert "−0.200" in text
     assert "−0.250" in text

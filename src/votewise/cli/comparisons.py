@@ -112,7 +112,7 @@ def _cells(row: MethodRow) -> list[str]:
         f"{mean['ECE']} ({mean['ECE floor']})",
         mean["entropy correlation"],
         format_difference(row.difference),
-        "–" if row.wins is None else f"{row.wins}/{len(row.per_seed)}",
+        "–" if row.wins is None else f"{row.wins}/{row.pairs}",
         format_p(row.p_value),
         format_p(row.p_holm),
     ]

@@ -10,7 +10,19 @@ from typing import Annotated
 import typer
 
 from votewise._errors import InputError, VotewiseError
-from votewise.cli.commands import compare, datasets, deliver, demo, inspect, predict, reproduce, runs, score, train
+from votewise.cli.commands import (
+    compare,
+    datasets,
+    deliver,
+    demo,
+    inspect,
+    predict,
+    report,
+    reproduce,
+    runs,
+    score,
+    train,
+)
 
 
 class Exit(IntEnum):
@@ -39,6 +51,7 @@ program.command("train")(train.train)
 program.command("predict")(predict.predict)
 program.command("reproduce")(reproduce.reproduce)
 program.command("runs")(runs.runs)
+program.command("report")(report.report)
 program.command("datasets")(datasets.datasets)
 
 

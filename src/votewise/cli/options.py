@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from votewise._errors import MissingExtraError
+from votewise._errors import InputError, MissingExtraError
 from votewise.votes import FORMATS, Votes, read_votes
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+    from votewise.records import Fault, RunSummary
 
 
 def _option(text: str) -> Any:
@@ -29,6 +31,7 @@ def _option(text: str) -> Any:
 VotesLoader = Callable[[], Votes]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+Runs = Annotated[Path, typer.Argument(metavar="RUNS", help="Folder of recorded runs.", show_default=False)]
 
 _VOTES = Annotated[
     Path, typer.Argument(metavar="VOTES", help="Votes: .csv .tsv .parquet .jsonl .json .npy", show_default=False)
@@ -94,6 +97,16 @@ def _load(path: Path, reading: dict[str, Any], *, quiet: bool) -> Votes:
     for told in votes.notes:
         note(f"{told}.", quiet)
     return votes
+
+
+def survey(folder: Path) -> tuple[list[RunSummary], list[Fault]]:
+    """The runs in a folder, and the records that cannot be read."""
+    from votewise.records import RecordStore
+
+    if not folder.is_dir():
+        fault = "is a file" if folder.exists() else "does not exist"
+        raise InputError("RUNS must be a folder of recorded runs", f"{str(folder)!r} {fault}", "Check the path")
+    return RecordStore(folder).survey()
 
 
 def print_json(value: Any) -> None:

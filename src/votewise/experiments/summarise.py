@@ -16,8 +16,11 @@ from votewise.report.numbers import counted, format_number, format_p
 from votewise.statistics import compare_paired, holm
 from votewise.votes import Votes, entropy_per_item
 
+# The metric by which methods are compared.
+PRIMARY = "soft NLL"
+
 _METRICS: dict[str, Callable[[FloatArray, IntArray, FloatArray], float]] = {
-    "soft NLL": lambda people, _, probs: metrics.soft_nll(people, probs),
+    PRIMARY: lambda people, _, probs: metrics.soft_nll(people, probs),
     "accuracy": lambda _, majority, probs: metrics.accuracy(majority, probs),
     "ECE": lambda _, majority, probs: metrics.ece(majority, probs),
     "ECE floor": lambda _people, _majority, probs: metrics.ece_floor(probs).mean,
@@ -52,6 +55,19 @@ class Outcome:
     held_out: IntArray
     probs: FloatArray
     curve: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What the runs of one method came to.
+
+    Attributes:
+        seeds: of its runs, each once.
+        values: by the name of a metric, (seeds,) in the order of the seeds.
+    """
+
+    seeds: Sequence[int]
+    values: Mapping[str, FloatArray]
 
 
 def summarise_demo(votes: Votes, outcomes: Sequence[DemoOutcome]) -> Content:
@@ -99,14 +115,13 @@ def compare_methods(votes: Votes, outcomes: Sequence[Outcome], methods: Sequence
         method: sorted((one for one in outcomes if one.method == method), key=lambda one: one.seed)
         for method in methods
     }
-    values = {method: _values(votes, its_runs) for method, its_runs in runs.items()}
+    scores = {
+        method: Scores([run.seed for run in its_runs], _values(votes, its_runs)) for method, its_runs in runs.items()
+    }
     return Comparison(
         title,
-        _rows(values),
-        tuple(
-            _band(method, np.arange(1, len(its_runs[0].curve) + 1), [run.curve for run in its_runs])
-            for method, its_runs in runs.items()
-        ),
+        method_rows(scores),
+        tuple(learning_curve(method, [run.curve for run in its_runs]) for method, its_runs in runs.items()),
         tuple(_reliability(votes, method, its_runs) for method, its_runs in runs.items()),
     )
 
@@ -136,7 +151,7 @@ def in_words(comparison: Comparison) -> str:
     majority = next((row for row in others if row.method == "majority" and row is not best), None)
     return (
         f"{best.method} ends at a soft NLL of {_shown_nll(best)}, {_against(best, baseline)} "
-        f"(better on {best.wins} of {counted(len(best.per_seed), 'seed')})"
+        f"(better on {best.wins} of {counted(best.pairs, 'seed')})"
         + (f"; majority labels end at {_shown_nll(majority)}. " if majority else ". ")
         + _significance(baseline, others)
     )
@@ -171,29 +186,39 @@ def _significance(baseline: MethodRow, others: Sequence[MethodRow]) -> str:
     )
 
 
-def _rows(values: Mapping[str, Mapping[str, FloatArray]]) -> tuple[MethodRow, ...]:
-    """A row a method, each but the first tested against the first on the same seeds."""
-    nll = {method: its_values["soft NLL"] for method, its_values in values.items()}
-    baseline, *others = nll
-    tests = {method: compare_paired(nll[method], nll[baseline]) for method in others}
-    against: dict[str, tuple[float, int, *tuple[float, ...]]] = {
-        method: (test.mean, test.wins) for method, test in tests.items()
-    }
-    if tests and len(nll[baseline]) > 1:  # one seed allows no test
-        adjusted = holm([test.test.p_value for test in tests.values()])
-        against = {
-            method: (test.mean, test.wins, test.test.p_value, float(p))
-            for (method, test), p in zip(tests.items(), adjusted, strict=True)
-        }
-    return tuple(
-        MethodRow(
+def method_rows(scores: Mapping[str, Scores]) -> tuple[MethodRow, ...]:
+    """A row for each method; each but the first is tested against the first on the seeds that both have."""
+    baseline, *others = scores
+    pairs = {method: _in_pairs(scores[method], scores[baseline]) for method in others}
+    tests = {method: compare_paired(*pair) for method, pair in pairs.items() if len(pair[0])}
+    testable = {method: test.test.p_value for method, test in tests.items() if test.n > 1}  # one seed allows no test
+    adjusted = dict(zip(testable, holm(list(testable.values())).tolist(), strict=True)) if testable else {}
+
+    def row(method: str) -> MethodRow:
+        values, test = scores[method].values, tests.get(method)
+        return MethodRow(
             method,
-            {name: _spread(per_seed) for name, per_seed in its_values.items()},
-            tuple(nll[method].tolist()),
-            *against.get(method, ()),
+            {name: _spread(per_seed) for name, per_seed in values.items()},
+            tuple(values[PRIMARY].tolist()),
+            pairs=test.n if test else 0,
+            difference=test.mean if test else None,
+            wins=test.wins if test else None,
+            p_value=testable.get(method),
+            p_holm=adjusted.get(method),
         )
-        for method, its_values in values.items()
-    )
+
+    return tuple(row(method) for method in scores)
+
+
+def learning_curve(method: str, curves: Sequence[FloatArray]) -> Curve:
+    """Soft NLL by epoch: the mean over seeds, and a band from the least to the most."""
+    return _band(method, np.arange(1, len(curves[0]) + 1), curves)
+
+
+def _in_pairs(scores: Scores, baseline: Scores) -> tuple[FloatArray, FloatArray]:
+    """Soft NLL of a method and of the baseline on the seeds that both have."""
+    _, mine, theirs = np.intersect1d(scores.seeds, baseline.seeds, return_indices=True)
+    return scores.values[PRIMARY][mine], baseline.values[PRIMARY][theirs]
 
 
 def _values(votes: Votes, runs: Sequence[Outcome]) -> dict[str, FloatArray]:
@@ -226,7 +251,7 @@ def _shown_nll(row: MethodRow) -> str:
 
 
 def _nll(row: MethodRow) -> float:
-    return row.metrics["soft NLL"].mean
+    return row.metrics[PRIMARY].mean
 
 
 def _spread(values: FloatArray) -> Spread:

@@ -24,8 +24,9 @@ class MethodRow:
         method: its name.
         metrics: name of a metric to its spread over seeds.
         per_seed: soft NLL of each seed, in seed order.
-        difference: mean soft NLL less the baseline's; None for the baseline.
-        wins: seeds on which it is below the baseline; None for the baseline.
+        pairs: seeds that both it and the baseline have; 0 for the baseline.
+        difference: mean soft NLL less the baseline's, over these seeds; None where there are none.
+        wins: how many of these seeds it is below the baseline on; None where there are none.
         p_value: exact two-sided paired Wilcoxon; None for the baseline, and where one seed allows no test.
         p_holm: the same, adjusted by Holm over the methods of the table.
     """
@@ -33,6 +34,7 @@ class MethodRow:
     method: str
     metrics: dict[str, Spread]
     per_seed: tuple[float, ...]
+    pairs: int = 0
     difference: float | None = None
     wins: int | None = None
     p_value: float | None = None
@@ -85,7 +87,7 @@ class Comparison:
         title: the condition, e.g. "10 votes an item".
         rows: a row a method, the baseline first.
         learning: held-out soft NLL by epoch, a curve a method.
-        reliability: accuracy by confidence, a curve a method.
+        reliability: accuracy by confidence, a curve a method; empty where predictions are not at hand.
     """
 
     title: str
@@ -123,9 +125,9 @@ class Content:
         data: sentences on data and protocol.
         classes: names.
         comparisons: one for each condition.
-        examples_title: which items are shown, and under which condition.
-        examples: items.
         version: of votewise.
+        examples_title: which items are shown, and under which condition.
+        examples: items; there may be none.
         notes: sentences on how the data came together, of which a terminal was told before.
     """
 
@@ -134,7 +136,7 @@ class Content:
     data: tuple[str, ...]
     classes: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
-    examples_title: str
-    examples: tuple[Example, ...]
     version: str
+    examples_title: str = ""
+    examples: tuple[Example, ...] = ()
     notes: tuple[str, ...] = ()

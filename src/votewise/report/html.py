@@ -49,7 +49,11 @@ def _figures(comparison: Comparison) -> dict[str, str]:
     # A baseline that overfits would press all other curves together, so the panel ends a little above the second worst.
     last = sorted(float(curve.y.max()) for curve in comparison.learning)
     top = last[-2] * 1.08 if len(last) > 1 and last[-1] > 1.3 * last[-2] else None
-    return {
-        "learning": draw_curves(comparison.learning, x_label="epoch", y_label="soft NLL, held-out items", y_top=top),
-        "reliability": draw_curves(comparison.reliability, x_label="confidence", y_label="accuracy", diagonal=True),
+    figures = {
+        "learning": draw_curves(comparison.learning, x_label="epoch", y_label="soft NLL, held-out items", y_top=top)
     }
+    if comparison.reliability:
+        figures["reliability"] = draw_curves(
+            comparison.reliability, x_label="confidence", y_label="accuracy", diagonal=True
+        )
+    return figures

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from votewise._checks import check_choice
-from votewise._errors import InputError
 from votewise.cli import options
-from votewise.cli.options import Json, Quiet
+from votewise.cli.options import Json, Quiet, Runs, survey
 
 if TYPE_CHECKING:
     from votewise.records import Fault, RunSummary
@@ -21,7 +20,7 @@ _COLUMNS = ("id", "method", "votes", "seed", "status", "epochs", "best epoch", "
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="RUNS", help="Folder of recorded runs.", show_default=False)],
+    folder: Runs,
     method: Annotated[str | None, typer.Option(help="Only runs of this method.", show_default=False)] = None,
     status: Annotated[str | None, typer.Option(help="Only runs that are done, or failed.", show_default=False)] = None,
     export: Annotated[
@@ -31,14 +30,11 @@ def runs(
     quiet: Quiet = False,
 ) -> None:
     """List recorded runs, or export them."""
-    from votewise.records import STATUSES, RecordStore, export_runs, in_order
+    from votewise.records import STATUSES, export_runs, in_order
 
     if status is not None:
         check_choice("the status", status, STATUSES)
-    if not folder.is_dir():
-        fault = "is a file" if folder.exists() else "does not exist"
-        raise InputError("RUNS must be a folder of recorded runs", f"{str(folder)!r} {fault}", "Check the path")
-    found, faults = RecordStore(folder).survey()
+    found, faults = survey(folder)
     chosen = in_order(
         run
         for run in found
