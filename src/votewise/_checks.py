@@ -37,8 +37,8 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     if value in choices:
         return value
     near = difflib.get_close_matches(str(value), choices, n=1)
-    remedy = f"The nearest is {near[0]!r}" if near else "Pick one of those"
-    raise InputError(f"{name} must be one of {', '.join(choices)}", f"{value!r} came", remedy)
+    remedy = f"Did you mean {near[0]!r}?" if near else "Pick one of those"
+    raise InputError(f"{name} must be one of {', '.join(choices)}", f"got {value!r}", remedy)
 
 
 def check_number(name: str, value: Any, least: float, most: float) -> float:
@@ -46,7 +46,7 @@ def check_number(name: str, value: Any, least: float, most: float) -> float:
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:
         raise InputError(
-            f"{name} must be a number from {least:g} to {most:g}", f"{value!r} came", "Pass one in that range"
+            f"{name} must be a number from {least:g} to {most:g}", f"got {value!r}", "Pass one in that range"
         )
     return float(value)
 
@@ -55,7 +55,7 @@ def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], remedy: st
     """Refuse a value of another type."""
     if not isinstance(value, kinds):
         wanted = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-        raise InputError(f"{name} must be {wanted}", f"{type(value).__name__} came", remedy)
+        raise InputError(f"{name} must be {wanted}", f"got {type(value).__name__}", remedy)
 
 
 def check_rows(items: Any, n_items: int) -> IntArray:
@@ -67,7 +67,7 @@ def check_rows(items: Any, n_items: int) -> IntArray:
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise InputError(
             "items must be a list of row numbers",
-            f"{rows.dtype} of shape {rows.shape} came",
+            f"got {rows.dtype} of shape {rows.shape}",
             "Pass integers" if rows.dtype != bool else "Pass np.flatnonzero of the mask",
         )
     if rows.size and (rows.min() < 0 or rows.max() >= n_items):
@@ -83,7 +83,7 @@ def check_whole_number(name: str, value: Any, least: int = 0) -> int:
     """Return `value` as a Python int that is at least `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(
-            f"{name} must be a whole number of at least {least}", f"{value!r} came", f"Pass an int, {least} or more"
+            f"{name} must be a whole number of at least {least}", f"got {value!r}", f"Pass an int, {least} or more"
         )
     return int(value)
 
@@ -158,7 +158,7 @@ def check_labels(labels: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[IntArray,
     if y.ndim != 1 or y.dtype.kind not in "iu" or len(y) != len(q):
         raise InputError(
             f"labels must be {len(q)} whole numbers, one for each row of probs",
-            f"an array of shape {y.shape} and type {y.dtype} came",
+            f"got an array of shape {y.shape} and type {y.dtype}",
             "Pass class indices",
         )
     outside = np.flatnonzero((y < 0) | (y >= q.shape[1]))

@@ -1,4 +1,4 @@
-"""What votewise raises. Every message says what was wanted, what came, and what to do."""
+"""What votewise raises. Every message says what was wanted, what was given, and what to do."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class VotewiseError(Exception):
 class InputError(VotewiseError, ValueError):
     """Something handed to votewise does not have the content it needs."""
 
-    def __init__(self, wanted: str, came: str, remedy: str) -> None:
-        """Compose the message from its three parts, each without a closing full stop."""
-        super().__init__(f"{wanted}, but {came}. {remedy}.")
+    def __init__(self, wanted: str, got: str, remedy: str) -> None:
+        """Compose the message from its three parts, none with a full stop; the remedy may be a question."""
+        super().__init__(f"{wanted}, but {got}. {remedy}" + ("" if remedy.endswith("?") else "."))
         self.wanted = wanted
-        self.came = came
+        self.got = got
         self.remedy = remedy
 
 

@@ -121,7 +121,7 @@ def test_deliver_holds(folder: Path) -> None:
 @pytest.mark.parametrize("method", ["soft", "multipass", "majority"])
 def test_what_draws_nothing_holds_nothing(folder: Path, method: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["deliver", "votes.csv", "-m", method, "--hold", "3", "-o", "out.npy"]) == 2
-    told = f"votewise: --hold is for sls and shuffled-sls, but --method {method} came. Leave it out.\n"
+    told = f"votewise: --hold is for sls and shuffled-sls, but got --method {method}. Leave it out.\n"
     assert capsys.readouterr().err == told
     assert not Path("out.npy").exists()
 
@@ -178,7 +178,7 @@ def test_datasets(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert told["folder"] == str(folder)
     assert [file["state"] for file in told["datasets"][0]["files"]] == ["not found"] * 3
     assert main(["datasets", "cifar100h"]) == 2
-    assert "The nearest is 'cifar10h'." in capsys.readouterr().err
+    assert "Did you mean 'cifar10h'?" in capsys.readouterr().err
 
 
 BAD = {
@@ -191,7 +191,7 @@ BAD = {
         ["deliver", "votes.csv", "-m", "multipas", "-o", "x.npy"],
         "votewise: the method must be one of soft, multipass, deterministic-control, sls, shuffled-sls, majority, label-smoothing, "
         "soft-smoothed, dirichlet, dirichlet-fitted, "
-        "but 'multipas' came. The nearest is 'multipass'.",
+        "but got 'multipas'. Did you mean 'multipass'?",
     ),
     "mixup": (
         ["deliver", "votes.csv", "-m", "mixup", "-o", "x.npy"],
@@ -199,7 +199,7 @@ BAD = {
     ),
     "a wrong output": (
         ["deliver", "votes.csv", "-m", "soft", "-o", "x.csv"],
-        "votewise: the output must end in .npy, but 'x.csv' came. Rename it.",
+        "votewise: the output must end in .npy, but got 'x.csv'. Rename it.",
     ),
     "no output folder": (
         ["deliver", "votes.csv", "-m", "soft", "-o", "no/x.npy"],
@@ -207,7 +207,7 @@ BAD = {
     ),
     "a wrong form": (
         ["inspect", "votes.csv", "--form", "tall"],
-        "votewise: form must be one of long, wide, counts, probabilities, but 'tall' came.",
+        "votewise: form must be one of long, wide, counts, probabilities, but got 'tall'.",
     ),
     "a wrong column": (["inspect", "votes.csv", "--item", "thing"], "votewise: the item column 'thing' must exist"),
     "a class too few": (

@@ -331,20 +331,20 @@ def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "one of --images, --features and --text must say where the inputs are, but none came. Give one."),
+        ((), "one of --images, --features and --text must say where the inputs are, but got none. Give one."),
         (
             ("--images", "images", "--text", "texts.csv"),
-            "one of --images, --features and --text must say where the inputs are, but --images and --text came. Give one.",
+            "one of --images, --features and --text must say where the inputs are, but got --images and --text. Give one.",
         ),
-        (("--features", "features.csv", "--text-column", "x"), "--text-column is for --text, but --features came. Leave it out."),
-        (("--features", "features.csv", "--device", "gpu"), "--device must be one of auto, cpu, cuda, but 'gpu' came. The nearest is 'cpu'."),
+        (("--features", "features.csv", "--text-column", "x"), "--text-column is for --text, but got --features. Leave it out."),
+        (("--features", "features.csv", "--device", "gpu"), "--device must be one of auto, cpu, cuda, but got 'gpu'. Did you mean 'cpu'?"),
         (("--features", "features.csv", "--model", "small-cnn"), "the model must take features, but 'small-cnn' takes images. Pick one of mlp."),
-        (("--features", "features.csv", "--methods", "soft,soft"), "methods must be different, but 'soft', 'soft' came. Name each once."),
-        (("--features", "features.csv", "--learning-rate", "-1"), "--learning-rate must be a number from 1e-09 to 1000, but -1.0 came. Pass one in that range."),
-        (("--features", "features.csv", "--held-out", "0"), "the share held out must be a number from 0.01 to 0.8, but 0.0 came. Pass one in that range."),
-        (("--features", "features.csv", "--at", "first"), "at must be one of last, best, but 'first' came. Pick one of those."),
-        (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but 'keep' came. Pick one of those."),
-        (("--features", "features.csv", "--size", "7"), "--size is for --images, but --features came. Leave it out."),
+        (("--features", "features.csv", "--methods", "soft,soft"), "methods must be different, but got 'soft', 'soft'. Name each once."),
+        (("--features", "features.csv", "--learning-rate", "-1"), "--learning-rate must be a number from 1e-09 to 1000, but got -1.0. Pass one in that range."),
+        (("--features", "features.csv", "--held-out", "0"), "the share held out must be a number from 0.01 to 0.8, but got 0.0. Pass one in that range."),
+        (("--features", "features.csv", "--at", "first"), "at must be one of last, best, but got 'first'. Pick one of those."),
+        (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but got 'keep'. Pick one of those."),
+        (("--features", "features.csv", "--size", "7"), "--size is for --images, but got --features. Leave it out."),
         (("--images", "images", "--size", "7"), "small-cnn needs images of at least 8 pixels on each side, but they are 7 x 7. Choose a larger --size."),
         (("--features", "features.csv", "--runs", "votes.csv"), "--runs must be a folder, but 'votes.csv' is a file. Name a folder; it is created if need be."),
         (("--features", "features.csv", "-o", "no/report.html"), "the output folder must exist, but 'no' does not. Create it, or write elsewhere."),
@@ -362,7 +362,7 @@ def test_unknown_methods_and_mixup_are_refused(here: Path, capsys: pytest.Captur
     assert "the method must be one of" in complaint(capsys, *arguments, "soft,slss")
     assert "mixup mixes batches" in complaint(capsys, *arguments, "soft,mixup")
     assert complaint(capsys, *arguments, " ,") == (
-        "a comparison needs a method, but none came. Name some of soft, multipass, deterministic-control, sls, "
+        "a comparison needs a method, but got none. Name some of soft, multipass, deterministic-control, sls, "
         "shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted."
     )
 
@@ -515,8 +515,7 @@ def test_images_of_an_archive_and_of_a_folder_are_one_kind(here: Path, capsys: p
     assert told(capsys, "predict", "m.safetensors", "--images", "a.npz", "-o", "p.csv")["items"] == 60
     np.savez(here / "b.npz", images=pixels[:, :8])
     assert complaint(capsys, "predict", "m.safetensors", "--images", "b.npz", "-o", "p.csv") == (
-        "the model takes images of shape (9, 9, 3), but those that came have (8, 9, 3). "
-        "Give inputs like those it was trained on."
+        "the model takes images of shape (9, 9, 3), but got (8, 9, 3). Give inputs like those it was trained on."
     )
 
 
@@ -525,8 +524,8 @@ def test_inputs_without_votes_and_votes_without_inputs(here: Path, capsys: pytes
     frame.head(50).vstack(frame.head(1).with_columns(pl.lit("stranger").alias("item"))).write_csv("some.csv")
     arguments = ("train", "votes.csv", "--features", "some.csv", "--epochs", "1", "-o", "m.safetensors")
     message = complaint(capsys, *arguments)
-    assert "but 10 items without features ('" in message
-    assert "and 1 row of features without votes ('stranger') came." in message
+    assert "but got 10 items without features ('" in message
+    assert "and 1 row of features without votes ('stranger')." in message
     said = told(capsys, *arguments, "--missing-inputs", "drop")
     assert said["trained_on"] == 40
     (note,) = said["notes"]  # type: ignore[misc]
@@ -540,7 +539,7 @@ def test_what_train_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     arguments = ("train", "votes.csv", "--features", "features.csv")
     assert (
         complaint(capsys, *arguments, "-o", "model.pt")
-        == "the model must end in .safetensors, but 'model.pt' came. Rename it."
+        == "the model must end in .safetensors, but got 'model.pt'. Rename it."
     )
     assert "the output folder must exist" in complaint(capsys, *arguments, "-o", "no/m.safetensors")
     table = (*arguments, "-o", "m.safetensors", "--predictions")
@@ -548,7 +547,7 @@ def test_what_train_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "the suffix of --predictions must be one of .csv, .parquet" in complaint(capsys, *table, "p.npy")
     assert (
         complaint(capsys, *table, "p.csv", "--held-out", "0")
-        == "--predictions are those of held-out items, but --held-out 0 came. Hold some out."
+        == "--predictions are those of held-out items, but got --held-out 0. Hold some out."
     )
     assert "the share held out must be a number from 0 to 0.95" in complaint(
         capsys, *arguments, "--held-out", "1", "-o", "m.safetensors"
@@ -567,7 +566,7 @@ def test_what_predict_refuses(here: Path, capsys: pytest.CaptureFixture[str]) ->
     predict = ("predict", "m.safetensors")
     assert (
         complaint(capsys, *predict, "--text", "texts.csv", "-o", "p.csv")
-        == "the model takes features, but --text came. Give --features."
+        == "the model takes features, but got --text. Give --features."
     )
     assert "the suffix of the predictions must be one of .csv, .parquet, .npy" in complaint(
         capsys, *predict, "--features", "features.csv", "-o", "p.xlsx"
@@ -576,7 +575,7 @@ def test_what_predict_refuses(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "it has none named 'year'" in complaint(capsys, *predict, "--features", "fewer.csv", "-o", "p.csv")
     np.save("wrong.npy", np.zeros((4, 2)))
     assert complaint(capsys, *predict, "--features", "wrong.npy", "-o", "p.csv") == (
-        "the model takes features of shape (3,), but those that came have (2,). Give inputs like those it was trained on."
+        "the model takes features of shape (3,), but got (2,). Give inputs like those it was trained on."
     )
     (here / "junk.safetensors").write_bytes(b"junk")
     assert "must be a model saved by votewise train, but reading it failed" in complaint(

@@ -128,9 +128,9 @@ def test_what_comes_with_a_package(toy: Path, capsys: pytest.CaptureFixture[str]
     [
         (
             ["fetch"],
-            "votewise: datasets takes nothing, NAME, or fetch NAME, but 'fetch' came. Run 'votewise datasets' ",
+            "votewise: datasets takes nothing, NAME, or fetch NAME, but got 'fetch'. Run 'votewise datasets' ",
         ),
-        (["toy", "cifar10h"], "votewise: datasets takes nothing, NAME, or fetch NAME, but 'toy cifar10h' came. "),
+        (["toy", "cifar10h"], "votewise: datasets takes nothing, NAME, or fetch NAME, but got 'toy cifar10h'. "),
         (
             ["fetch", "cifar10"],
             "votewise: the data set must be one of vader, cifar10h, chaosnli, popquorn, svhn, cifar100",
@@ -157,6 +157,6 @@ def test_without_a_network_the_way_by_hand_is_told(tmp_path: Path) -> None:
     )
     assert (out.returncode, out.stdout) == (1, "")
     assert out.stderr.startswith("votewise: cifar10h-counts.npy was to come from https://raw.githubusercontent.com/")
-    assert ", but no connection came about (" in out.stderr
+    assert ", but no connection could be made (" in out.stderr
     assert "or get cifar10h-counts.npy and cifar-10-python.tar.gz by hand from https://" in out.stderr
     assert list(tmp_path.iterdir()) == []

@@ -92,7 +92,7 @@ def test_the_epoch_and_the_baseline_can_be_chosen(tmp_path: Path, capsys: pytest
     assert soft["difference"] == pytest.approx(0.035)
     assert "which was chosen on the items that are scored" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert main(["report", str(runs), "--baseline", "slss"]) == 2
-    assert "the baseline must be one of sls, soft, but 'slss' came. The nearest is 'sls'." in capsys.readouterr().err
+    assert "the baseline must be one of sls, soft, but got 'slss'. Did you mean 'sls'?" in capsys.readouterr().err
 
 
 def test_what_cannot_be_compared_is_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,16 +190,16 @@ def test_a_damaged_run_without_diagnosis_is_counted_once(measured: Measured, cap
     [
         (
             ["same-targets"],
-            "the paper must be one of same-target, but 'same-targets' came. The nearest is 'same-target'.",
+            "the paper must be one of same-target, but got 'same-targets'. Did you mean 'same-target'?",
         ),
         (
             ["same-target", "--suite", "maine"],
-            "the suite must be one of main, family, sweep, resampling, all, sparse, mixup, tiny, but 'maine' came. "
-            "The nearest is 'main'.",
+            "the suite must be one of main, family, sweep, resampling, all, sparse, mixup, tiny, but got 'maine'. "
+            "Did you mean 'main'?",
         ),
         (
             ["same-target", "--device", "tpu"],
-            "the device must be one of auto, cpu, cuda, but 'tpu' came. The nearest is 'cpu'.",
+            "the device must be one of auto, cpu, cuda, but got 'tpu'. Did you mean 'cpu'?",
         ),
     ],
 )
@@ -212,7 +212,7 @@ def test_wrong_words(arguments: list[str], message: str, capsys: Screen) -> None
 def test_a_wrong_precision(released: Path, tmp_path: Path, capsys: Screen) -> None:
     assert main(command(released, tmp_path, "--precision", "fp16")) == 2
     assert capsys.readouterr().err == (
-        "votewise: precision must be one of fp32, bf16, but 'fp16' came. The nearest is 'bf16'.\n"
+        "votewise: precision must be one of fp32, bf16, but got 'fp16'. Did you mean 'bf16'?\n"
     )
 
 

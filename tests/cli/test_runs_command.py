@@ -184,8 +184,8 @@ def test_only_unreadable_runs(store: RecordStore, capsys: pytest.CaptureFixture[
 BAD = {
     "no such folder": (["runs", "nope"], 2, "votewise: RUNS must be a folder of recorded runs, but 'nope' does not exist. Check the path.\n"),
     "a file": (["runs", "file"], 2, "votewise: RUNS must be a folder of recorded runs, but 'file' is a file. Check the path.\n"),
-    "a wrong status": (["runs", "runs", "--status", "fail"], 2, "votewise: the status must be one of done, failed, but 'fail' came. The nearest is 'failed'.\n"),
-    "a wrong table": (["runs", "runs", "--export", "x.xlsx"], 2, "votewise: the table of runs must end in .csv or .parquet, but 'x.xlsx' came. Rename it.\n"),
+    "a wrong status": (["runs", "runs", "--status", "fail"], 2, "votewise: the status must be one of done, failed, but got 'fail'. Did you mean 'failed'?\n"),
+    "a wrong table": (["runs", "runs", "--export", "x.xlsx"], 2, "votewise: the table of runs must end in .csv or .parquet, but got 'x.xlsx'. Rename it.\n"),
     "no folder for it": (["runs", "runs", "--export", "no/x.csv"], 2, "votewise: the output folder must exist, but 'no' does not. Create it, or write elsewhere.\n"),
     "a place that is refused": (["runs", "runs", "--export", "/proc/x.csv"], 1, "votewise: the system refused: "),
 }  # fmt: skip

@@ -185,7 +185,7 @@ def test_other_bytes_are_not_kept(server: tuple[str, Behaviour], tmp_path: Path)
     url, behaviour = server
     behaviour.content = b"<html>Please log in to this network</html>"
     assert failure(DataFile("f.bin", SHA256, url), tmp_path) == (
-        f"{url} must give the published bytes of f.bin ({SHA256}), but other bytes came. Do something else."
+        f"{url} must give the published bytes of f.bin ({SHA256}), but got other bytes. Do something else."
     )
     assert names(tmp_path) == []
 
@@ -202,7 +202,7 @@ def test_no_server(closed_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "f.bin.part").write_bytes(b"half")
     url = f"http://127.0.0.1:{closed_port}/file"
     assert re.fullmatch(
-        rf"f\.bin was to come from {url}, but no connection came about \(.*refused\); 4 bytes are kept for the next try\. "
+        rf"f\.bin was to come from {url}, but no connection could be made \(.*refused\); 4 bytes are kept for the next try\. "
         r"Do something else\.",
         failure(DataFile("f.bin", SHA256, url), tmp_path),
     )
@@ -213,7 +213,7 @@ def test_a_server_that_falls_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/file"
-        assert "but no connection came about (timed out)" in failure(DataFile("f.bin", SHA256, url), tmp_path)
+        assert "but no connection could be made (timed out)" in failure(DataFile("f.bin", SHA256, url), tmp_path)
 
 
 def test_a_server_that_speaks_no_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def test_a_server_that_speaks_no_http(tmp_path: Path, monkeypatch: pytest.Monkey
         thread = threading.Thread(target=answer)
         thread.start()
         url = f"http://127.0.0.1:{odd.getsockname()[1]}/file"
-        assert "but no connection came about (SSH-2.0-OpenSSH" in failure(DataFile("f.bin", SHA256, url), tmp_path)
+        assert "but no connection could be made (SSH-2.0-OpenSSH" in failure(DataFile("f.bin", SHA256, url), tmp_path)
         thread.join()
 
 
@@ -252,7 +252,7 @@ def test_a_file_too_long(
 def test_redirects_to_elsewhere_are_refused(server: tuple[str, Behaviour], tmp_path: Path, elsewhere: str) -> None:
     server[1].redirect = elsewhere
     told = failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
-    assert re.search(r"is not one that is safe to follow|no connection came about \(Invalid IPv6 URL\)", told)
+    assert re.search(r"is not one that is safe to follow|no connection could be made \(Invalid IPv6 URL\)", told)
     assert len(server[1].asked) == 1
     assert names(tmp_path) == []
 
@@ -352,7 +352,7 @@ def test_what_takes_a_person(tmp_path: Path) -> None:
     )
     assert names(tmp_path) == []
     assert fetch("vader", tmp_path) == []
-    with pytest.raises(InputError, match="The nearest is 'cifar10h'"):
+    with pytest.raises(InputError, match="Did you mean 'cifar10h'"):
         fetch("cifar10", tmp_path)
 
 

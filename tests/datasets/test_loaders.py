@@ -137,13 +137,13 @@ def test_another_order_is_refused(small: Path) -> None:
 
 WRONG_COUNTS: dict[str, tuple[Any, str]] = {
     "too few": (COUNTS[:30], "there are 40 images, 40 labels and votes on 30 items"),
-    "fractions": (COUNTS / 2, "float64 of shape (40, 10) came"),
-    "other classes": (COUNTS[:, :9], "int64 of shape (40, 9) came"),
-    "flat": (COUNTS.ravel(), "int64 of shape (400,) came"),
-    "a scalar": (np.array(3), "int64 of shape () came"),
+    "fractions": (COUNTS / 2, "got float64 of shape (40, 10)"),
+    "other classes": (COUNTS[:, :9], "got int64 of shape (40, 9)"),
+    "flat": (COUNTS.ravel(), "got int64 of shape (400,)"),
+    "a scalar": (np.array(3), "got int64 of shape ()"),
     "negative": (-COUNTS, "none negative"),
     "nobody voted": (COUNTS * 0, "40 have none"),
-    "text": (COUNTS.astype(str), "<U21 of shape (40, 10) came"),
+    "text": (COUNTS.astype(str), "got <U21 of shape (40, 10)"),
 }
 
 
@@ -339,9 +339,9 @@ def test_cifar100_as_released(tmp_path: Path, layout: str) -> None:
 
 
 WRONG_OUTLIERS: dict[str, tuple[dict[str, Any], str]] = {
-    "floats": ({"images": IMAGES / 255, "label": LABELS}, "float64 of shape (40, 32, 32, 3) came"),
-    "grey": ({"images": IMAGES[..., 0], "label": LABELS}, "uint8 of shape (40, 32, 32) came"),
-    "none": ({"images": IMAGES[:0], "label": LABELS[:0]}, "uint8 of shape (0, 32, 32, 3) came"),
+    "floats": ({"images": IMAGES / 255, "label": LABELS}, "got float64 of shape (40, 32, 32, 3)"),
+    "grey": ({"images": IMAGES[..., 0], "label": LABELS}, "got uint8 of shape (40, 32, 32)"),
+    "none": ({"images": IMAGES[:0], "label": LABELS[:0]}, "got uint8 of shape (0, 32, 32, 3)"),
     "labels missing": ({"images": IMAGES, "label": LABELS[:3]}, "a label from 0 to 9 for each image"),
     "labels of fractions": ({"images": IMAGES, "label": LABELS / 2}, "a label from 0 to 9 for each image"),
     "labels beyond": ({"images": IMAGES, "label": LABELS + 1}, "a label from 0 to 9 for each image"),

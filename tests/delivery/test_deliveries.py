@@ -142,9 +142,9 @@ def test_multipass_refuses_counts_no_memory_holds() -> None:
     [
         ([2], "items must lie between 0 and 1, but they run from 2 to 2"),
         ([-1], "items must lie between 0 and 1, but they run from -1 to -1"),
-        ([0.5], "items must be a list of row numbers, but float64 of shape"),
-        ([[0]], "items must be a list of row numbers, but int64 of shape"),
-        ([True, False], "items must be a list of row numbers, but bool of shape"),
+        ([0.5], "items must be a list of row numbers, but got float64 of shape"),
+        ([[0]], "items must be a list of row numbers, but got int64 of shape"),
+        ([True, False], "items must be a list of row numbers, but got bool of shape"),
     ],
 )
 def test_wrong_items(items: object, message: str) -> None:
@@ -169,5 +169,5 @@ def test_only_votes_are_delivered(name: str, source: object) -> None:
 
 @pytest.mark.parametrize("seed", [-5, True, 0.5, "a"])
 def test_seeds_of_the_control_are_checked_as_given(seed: object) -> None:
-    with pytest.raises(InputError, match=f"seed must be a whole number of at least 0, but {seed!r} came"):
+    with pytest.raises(InputError, match=f"seed must be a whole number of at least 0, but got {seed!r}"):
         BUILD["deterministic-control"](Votes.from_counts([[1, 2]]), seed, 1)  # type: ignore[arg-type]

@@ -284,7 +284,7 @@ def test_states_of_another_model_are_refused() -> None:
         "Pass the state_dict() of a model of the same kind."
     )
     assert "differ in 'head.bias'" in fail(second_state={**make_net(1).state_dict(), "head.bias": [0.0] * CLASSES})
-    assert fail(first_state=7) == ("first_state must be Mapping, but int came. Pass the state_dict() of a model.")
+    assert fail(first_state=7) == ("first_state must be Mapping, but got int. Pass the state_dict() of a model.")
 
 
 def test_weights_that_are_no_numbers_are_refused() -> None:
@@ -297,13 +297,13 @@ def test_weights_that_are_no_numbers_are_refused() -> None:
 
 
 def test_other_wrong_arguments_are_refused() -> None:
-    assert fail(points=2) == "points must be a whole number of at least 3, but 2 came. Pass an int, 3 or more."
-    assert fail(batch_size=1) == "batch_size must be a whole number of at least 2, but 1 came. Pass an int, 2 or more."
+    assert fail(points=2) == "points must be a whole number of at least 3, but got 2. Pass an int, 3 or more."
+    assert fail(batch_size=1) == "batch_size must be a whole number of at least 2, but got 1. Pass an int, 2 or more."
     assert fail(recalibrate=make_data()[0][:1]) == (
         "recalibrate must have at least 2 rows, one for each item, but its shape is (1, 2, 5, 5). Pass more."
     )
-    assert fail(model=print).startswith("model must be Module, but builtin_function_or_method came.")
-    assert fail(inputs=[[1.0]]).startswith("inputs must be Tensor, but list came.")
+    assert fail(model=print).startswith("model must be Module, but got builtin_function_or_method.")
+    assert fail(inputs=[[1.0]]).startswith("inputs must be Tensor, but got list.")
     assert "row" in fail(targets=make_data()[1][:-1])
     assert fail(targets=np.full((ITEMS, 5), 0.2)).startswith(
         f"the model must give logits of shape ({ITEMS}, 5), one column for each class"

@@ -120,7 +120,7 @@ def test_features_that_do_not_vary_are_refused(constant: object) -> None:
         (
             np.eye(3),
             np.eye(4),
-            "features must be of the same items, but tables of 3, 4 rows came. "
+            "features must be of the same items, but got tables of 3, 4 rows. "
             "Take the same items, in one order, through each model.",
         ),
         (
@@ -136,12 +136,12 @@ def test_features_that_do_not_vary_are_refused(constant: object) -> None:
         (
             [[1.0], [float("nan")]],
             [[1.0], [2.0]],
-            "features must be finite, but NaN or infinity came. Check the model that gave them.",
+            "features must be finite, but got NaN or infinity. Check the model that gave them.",
         ),
         (
             torch.tensor([[1.0], [float("inf")]]),
             [[1.0], [2.0]],
-            "features must be finite, but NaN or infinity came. Check the model that gave them.",
+            "features must be finite, but got NaN or infinity. Check the model that gave them.",
         ),
     ],
 )
@@ -156,6 +156,6 @@ def test_what_is_no_table_is_refused() -> None:
         with pytest.raises(InputError, match=r"^features must "):
             linear_cka(wrong, np.eye(3))
     with pytest.raises(
-        InputError, match=r"^features must hold at least two tables, but 1 came\. Pass one for each model\.$"
+        InputError, match=r"^features must hold at least two tables, but got 1\. Pass one for each model\.$"
     ):
         pairwise_cka([np.eye(3)])

@@ -131,7 +131,7 @@ def test_a_second_derivative_that_does_not_exist_is_refused() -> None:
         def forward(self, x: Tensor) -> Tensor:
             return (super().forward(x) * 0).abs() ** 1.5  # the first derivative at 0 is 0, the second infinite
 
-    with pytest.raises(InputError, match="products with the Hessian must be finite, but NaN or infinity came"):
+    with pytest.raises(InputError, match="products with the Hessian must be finite, but got NaN or infinity"):
         curvature(Rooted(4, 3), torch.randn(2, 4), np.full((2, 3), 1 / 3))
 
 
@@ -146,9 +146,9 @@ def test_a_second_derivative_that_does_not_exist_is_refused() -> None:
         ({"far": [20]}, "items must lie between 0 and 19, but they run from 20 to 20. Check the indices."),
         (
             {"mask": [True, False]},
-            "items must be a list of row numbers, but bool of shape (2,) came. Pass np.flatnonzero of the mask.",
+            "items must be a list of row numbers, but got bool of shape (2,). Pass np.flatnonzero of the mask.",
         ),
-        ({"share": [0.5]}, "items must be a list of row numbers, but float64 of shape (1,) came. Pass integers."),
+        ({"share": [0.5]}, "items must be a list of row numbers, but got float64 of shape (1,). Pass integers."),
     ],
 )
 def test_slices_that_hold_no_items_of_the_data_are_refused(slices: dict[str, list[int]], message: str) -> None:
@@ -163,7 +163,7 @@ def test_labels_are_no_distributions(kind: Callable[[list[int]], object]) -> Non
     with pytest.raises(InputError) as caught:
         curvature(small_net(), inputs, kind([0] * len(targets)))
     assert str(caught.value) == (
-        f"targets must be distributions, a row of probabilities for each item, but {len(targets)} labels came. "
+        f"targets must be distributions, a row of probabilities for each item, but got {len(targets)} labels. "
         "Pass np.eye(K)[labels], K being the number of classes."
     )
 
@@ -179,8 +179,8 @@ def test_votes_and_labels_are_told_from_their_shares_everywhere() -> None:
     for name, measure in measures.items():
         wanted = f"{name.strip()} must be distributions, a row of probabilities for each item, but "
         for wrong, told in (
-            (votes, "Votes came. Pass votes.probs, the shares it holds."),
-            (labels, "20 labels came. Pass np.eye(K)[labels], K being the number of classes."),
+            (votes, "got Votes. Pass votes.probs, the shares it holds."),
+            (labels, "got 20 labels. Pass np.eye(K)[labels], K being the number of classes."),
         ):
             with pytest.raises(InputError) as caught:
                 measure(wrong)

@@ -79,7 +79,7 @@ def test_a_model_without_numbers_or_parameters_is_refused() -> None:
     broken = nn.Linear(4, 3).double().eval()
     nn.init.constant_(broken.bias, float("nan"))
     assert refused(broken) == (
-        "the loss and its gradient must be finite, but NaN or infinity came. "
+        "the loss and its gradient must be finite, but got NaN or infinity. "
         "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0."
     )
     assert refused(nn.Linear(4, 3).double().eval().requires_grad_(False)) == (

@@ -82,22 +82,22 @@ def test_curves_of_other_kinds(curve: list[float], expected: Dynamics) -> None:
     [
         (
             [],
-            "losses must be a list of numbers, at least one of them finite, but 0 finite numbers of shape (0,) came. "
+            "losses must be a list of numbers, at least one of them finite, but got 0 finite numbers of shape (0,). "
             "Pass the loss after each epoch.",
         ),
         (
             [NAN, INF],
-            "losses must be a list of numbers, at least one of them finite, but 0 finite numbers of shape (2,) came. "
+            "losses must be a list of numbers, at least one of them finite, but got 0 finite numbers of shape (2,). "
             "Pass the loss after each epoch.",
         ),
         (
             [[1.0, 2.0]],
-            "losses must be a list of numbers, at least one of them finite, but 2 finite numbers of shape (1, 2) came. "
+            "losses must be a list of numbers, at least one of them finite, but got 2 finite numbers of shape (1, 2). "
             "Pass the loss after each epoch.",
         ),
         (
             ["low"],
-            "losses must be a list of numbers, at least one of them finite, but 0 finite numbers of shape (0, 0) came. "
+            "losses must be a list of numbers, at least one of them finite, but got 0 finite numbers of shape (0, 0). "
             "Pass the loss after each epoch.",
         ),
         (
@@ -116,6 +116,6 @@ def test_what_is_no_curve_is_refused(curve: object, message: str) -> None:
 @pytest.mark.parametrize("share", [0, 1.5, NAN, "most"])
 def test_what_is_no_share_is_refused(share: object) -> None:
     with pytest.raises(
-        InputError, match=r"^share must be a number from 1e-06 to 1, but .* came\. Pass one in that range\.$"
+        InputError, match=r"^share must be a number from 1e-06 to 1, but got .*\. Pass one in that range\.$"
     ):
         training_dynamics([1.0], share=share)  # type: ignore[arg-type]

@@ -150,12 +150,12 @@ def test_bad_input_is_refused() -> None:
         with pytest.raises(InputError) as caught:
             method(operator)
         assert str(caught.value) == (
-            "products with the Hessian must be finite, but NaN or infinity came. "
+            "products with the Hessian must be finite, but got NaN or infinity. "
             "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0."
         )
-        with pytest.raises(InputError, match="tolerance must be a number from 0 to 1, but 2 came"):
+        with pytest.raises(InputError, match="tolerance must be a number from 0 to 1, but got 2"):
             method(operator, tolerance=2)
-        with pytest.raises(InputError, match="max_products must be a whole number of at least 1, but 0 came"):
+        with pytest.raises(InputError, match="max_products must be a whole number of at least 1, but got 0"):
             method(operator, max_products=0)
-        with pytest.raises(InputError, match="seed must be a whole number of at least 0, but -1 came"):
+        with pytest.raises(InputError, match="seed must be a whole number of at least 0, but got -1"):
             method(operator, seed=-1)

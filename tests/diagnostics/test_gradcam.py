@@ -141,12 +141,12 @@ def refused(layer: nn.Module | None = None, model: nn.Module | None = None, **ch
 def test_layers_it_cannot_explain_are_refused() -> None:
     model = InPlace().double()
     model.unused = nn.Conv2d(1, 1, 1)
-    assert refused(nn.ReLU()) == "layer must be a module of the model, but another came. Pick it from model.modules()."
+    assert refused(nn.ReLU()) == "layer must be a module of the model, but got another. Pick it from model.modules()."
     assert refused(model.unused, model) == (
         "layer must run once on the way to the logits, but it ran 0 times. Pick another."
     )
     assert refused(model.head, model) == (
-        "layer must give a tensor (B, C, h, w), but shape (7, 4) came. Pick a convolution or block."
+        "layer must give a tensor (B, C, h, w), but got shape (7, 4). Pick a convolution or block."
     )
     twice = nn.Sequential(nn.Conv2d(3, 3, 1), nn.Flatten()).double()
     twice.insert(1, twice[0])
@@ -165,19 +165,19 @@ def test_a_layer_that_the_logits_ignore_is_refused() -> None:
 
 
 def test_wrong_classes_and_inputs_are_refused() -> None:
-    wanted = "classes must be 7 whole numbers, one for each image, but an array of shape"
-    for wrong, came in ((CLASSES[:-1], "(6,) and type int64"), (CLASSES / 2, "(7,) and type float64")):
-        assert refused(classes=wrong) == f"{wanted} {came} came. Pass class indices."
-    for wrong, came in ((-CLASSES, "-3 to 0"), (CLASSES + 1, "1 to 4")):
+    wanted = "classes must be 7 whole numbers, one for each image, but got an array of shape"
+    for wrong, got in ((CLASSES[:-1], "(6,) and type int64"), (CLASSES / 2, "(7,) and type float64")):
+        assert refused(classes=wrong) == f"{wanted} {got}. Pass class indices."
+    for wrong, got in ((-CLASSES, "-3 to 0"), (CLASSES + 1, "1 to 4")):
         assert refused(classes=wrong) == (
-            f"classes must lie between 0 and 3, the model's last, but they run from {came}. Give the index of a class."
+            f"classes must lie between 0 and 3, the model's last, but they run from {got}. Give the index of a class."
         )
     pair = InPlace().double()
     pair.register_forward_hook(lambda _model, _given, logits: (logits, None))
-    assert refused(pair.conv, pair).endswith("items x classes, but tuple came. Wrap the model.")
+    assert refused(pair.conv, pair).endswith("items x classes, but got tuple. Wrap the model.")
     flat = nn.Sequential(nn.Conv2d(3, 3, 1)).double()
     assert refused(flat[0], flat) == (
-        "the model must give logits of shape (7, K), items x classes, but (7, 3, 32, 32) came. Wrap the model."
+        "the model must give logits of shape (7, K), items x classes, but got (7, 3, 32, 32). Wrap the model."
     )
     assert refused(classes=[[0], [1, 2]]).startswith(wanted)
     assert refused(inputs=images()[:0], classes=[]).startswith("inputs must have at least 1 rows, one for each item")
@@ -207,7 +207,7 @@ def test_upsampled_maps_lie_between_zero_and_one(values: np.ndarray) -> None:
 def test_upsampling_wants_maps() -> None:
     with pytest.raises(InputError) as caught:
         upsampled_maps(torch.ones(2, 2), (4, 4))
-    assert str(caught.value) == "maps must be of shape (N, h, w), but (2, 2) came. Pass one map for each image."
+    assert str(caught.value) == "maps must be of shape (N, h, w), but got (2, 2). Pass one map for each image."
 
 
 def by_pairs(maps: np.ndarray) -> np.ndarray:
@@ -289,12 +289,12 @@ def test_result_cannot_be_changed() -> None:
     [
         (
             np.ones((1, 2, 4)),
-            "maps must be those of at least two runs, of one shape (N, ...), but shapes [(2, 4)] came. "
+            "maps must be those of at least two runs, of one shape (N, ...), but got shapes [(2, 4)]. "
             "Take the same images through each run.",
         ),
         (
             [np.ones((2, 4)), np.ones((3, 4))],
-            "maps must be those of at least two runs, of one shape (N, ...), but shapes [(2, 4), (3, 4)] came. "
+            "maps must be those of at least two runs, of one shape (N, ...), but got shapes [(2, 4), (3, 4)]. "
             "Take the same images through each run.",
         ),
         (
@@ -304,7 +304,7 @@ def test_result_cannot_be_changed() -> None:
         ),
         (
             [np.ones((1, 2)), [[1.0, math.nan]]],
-            "the maps of a run must be finite, but NaN or infinity came. Check the model that gave them.",
+            "the maps of a run must be finite, but got NaN or infinity. Check the model that gave them.",
         ),
     ],
 )

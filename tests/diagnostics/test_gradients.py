@@ -131,7 +131,7 @@ def test_keeps_no_memory() -> None:
         (
             np.ones((3, 2)),
             np.eye(2),
-            "features and reference must be of the same items, but 3 and 2 rows came. Take the same items of both.",
+            "features and reference must be of the same items, but got 3 and 2 rows. Take the same items of both.",
         ),
         (
             torch.tensor([[1.0], [float("nan")]]),
@@ -159,7 +159,7 @@ def test_what_is_no_distribution_and_too_few_draws_are_refused() -> None:
         gradient_variance_per_item([[1.0]], [[0.5, 0.2]])
     with pytest.raises(InputError, match=r"^reference must be a table of numbers"):
         gradient_variance_per_item([[1.0]], [[0.5], [0.2, 0.8]])
-    with pytest.raises(InputError, match=r"^draws must be a whole number of at least 2, but 1 came\."):
+    with pytest.raises(InputError, match=r"^draws must be a whole number of at least 2, but got 1\."):
         sampled_gradient_variance_per_item([[1.0]], [[1.0]], draws=1)
     with pytest.raises(InputError, match=r"^seed must be a whole number"):
         sampled_gradient_variance_per_item([[1.0]], [[1.0]], seed=-1)

@@ -467,10 +467,10 @@ def test_bad_input_is_refused_in_full_sentences() -> None:
         "the model must take inputs of shape (1, 4) and type torch.float64, but it says: "
     )
     assert refused(model, inputs.numpy(), targets) == (
-        "inputs must be Tensor, but ndarray came. Pass torch.from_numpy(...) of an array."
+        "inputs must be Tensor, but got ndarray. Pass torch.from_numpy(...) of an array."
     )
     assert refused(model, inputs[:2], targets) == (
-        "inputs and targets must have one row for each item, but 2 and 5 rows came. Take the same items of both."
+        "inputs and targets must have one row for each item, but got 2 and 5 rows. Take the same items of both."
     )
     assert refused(model, inputs, np.full((5, 2), 0.5)) == (
         "the model must give logits of shape (5, 2), one column for each class, but it gave shape (5, 3). "
@@ -479,11 +479,11 @@ def test_bad_input_is_refused_in_full_sentences() -> None:
     assert "each row of targets must be non-negative and sum to 1" in refused(model, inputs, 2 * targets)
     assert "targets must have two dimensions" in refused(model, inputs[:0], targets[:0])
     assert "batch_size must be a whole number of at least 1" in refused(model, inputs, targets, batch_size=0)
-    assert "model must be Module, but function came" in refused(lambda x: x, inputs, targets)
+    assert "model must be Module, but got function" in refused(lambda x: x, inputs, targets)
     assert "must have trainable parameters" in refused(model.requires_grad_(False), inputs, targets)
     broken, _, _ = case("one layer")
     nn.init.constant_(broken.weight, math.nan)
-    assert "the loss and its gradient must be finite, but NaN or infinity came" in refused(broken, inputs, targets)
+    assert "the loss and its gradient must be finite, but got NaN or infinity" in refused(broken, inputs, targets)
 
 
 def test_vectors_of_another_size_and_use_after_release_are_refused() -> None:

@@ -107,7 +107,7 @@ class TestScoresOfLogits:
             ood.logit_margin(z)
         assert (
             str(error.value)
-            == "a margin needs the logits of two classes or more, but one column came. Use another score."
+            == "a margin needs the logits of two classes or more, but got one column. Use another score."
         )
 
     @pytest.mark.parametrize("name", OF_LOGITS)
@@ -138,7 +138,7 @@ class TestScoresOfLogits:
         with pytest.raises(InputError) as error:
             ood.energy([[1.0, 2.0]], temperature=temperature)
         assert str(error.value) == (
-            f"temperature must be a number from 1e-06 to 1e+12, but {temperature!r} came. Pass one in that range."
+            f"temperature must be a number from 1e-06 to 1e+12, but got {temperature!r}. Pass one in that range."
         )
 
 
@@ -189,19 +189,19 @@ class TestTellingApart:
         [
             (
                 [],
-                "out_scores must be a list of numbers, at least one, but float64 of shape (0,) came. Pass one score for each input.",
+                "out_scores must be a list of numbers, at least one, but got float64 of shape (0,). Pass one score for each input.",
             ),
             (
                 [[1.0]],
-                "out_scores must be a list of numbers, at least one, but float64 of shape (1, 1) came. Pass one score for each input.",
+                "out_scores must be a list of numbers, at least one, but got float64 of shape (1, 1). Pass one score for each input.",
             ),
             (
                 [[1.0], [1.0, 2.0]],
-                "out_scores must be a list of numbers, at least one, but float64 of shape (0, 0) came. Pass one score for each input.",
+                "out_scores must be a list of numbers, at least one, but got float64 of shape (0, 0). Pass one score for each input.",
             ),
             (
                 ["high"],
-                "out_scores must be a list of numbers, at least one, but <U4 of shape (1,) came. Pass one score for each input.",
+                "out_scores must be a list of numbers, at least one, but got <U4 of shape (1,). Pass one score for each input.",
             ),
             (
                 [1.0, math.nan],
@@ -259,19 +259,19 @@ class TestNeighbours:
                 torch.ones(1, 2),
                 torch.ones(10, 2),
                 50,
-                "k must be at most 10, the training features in the bank, but 50 came. Lower k, or pass more training features.",
+                "k must be at most 10, the training features in the bank, but got 50. Lower k, or pass more training features.",
             ),
             (
                 torch.ones(1, 2),
                 torch.ones(10, 2),
                 0,
-                "k must be a whole number of at least 1, but 0 came. Pass an int, 1 or more.",
+                "k must be a whole number of at least 1, but got 0. Pass an int, 1 or more.",
             ),
             (
                 torch.ones(1, 3),
                 torch.ones(10, 2),
                 1,
-                "features and bank must have equally many columns, but 3 and 2 came. Take both from the same layer.",
+                "features and bank must have equally many columns, but got 3 and 2. Take both from the same layer.",
             ),
             (
                 torch.ones(1, 2),
@@ -289,7 +289,7 @@ class TestNeighbours:
                 torch.tensor([[math.nan, 0.0]]),
                 torch.ones(1, 2),
                 1,
-                "features must be finite, but NaN or infinity came. Check the model that gave them.",
+                "features must be finite, but got NaN or infinity. Check the model that gave them.",
             ),
         ],
     )
@@ -374,23 +374,23 @@ class TestOdin:
         [
             (
                 {"std": (1.0, 2.0)},
-                "std must be one positive number, or 3, one for each channel, but (1.0, 2.0) came. Pass what the pixels were divided by.",
+                "std must be one positive number, or 3, one for each channel, but got (1.0, 2.0). Pass what the pixels were divided by.",
             ),
             (
                 {"std": 0.0},
-                "std must be one positive number, or 3, one for each channel, but 0.0 came. Pass what the pixels were divided by.",
+                "std must be one positive number, or 3, one for each channel, but got 0.0. Pass what the pixels were divided by.",
             ),
             (
                 {"std": 1.0, "epsilon": -1},
-                "epsilon must be a number from 0 to 1e+06, but -1 came. Pass one in that range.",
+                "epsilon must be a number from 0 to 1e+06, but got -1. Pass one in that range.",
             ),
             (
                 {"std": 1.0, "temperature": 0},
-                "temperature must be a number from 1e-06 to 1e+12, but 0 came. Pass one in that range.",
+                "temperature must be a number from 1e-06 to 1e+12, but got 0. Pass one in that range.",
             ),
             (
                 {"std": 1.0, "batch_size": 0},
-                "batch_size must be a whole number of at least 1, but 0 came. Pass an int, 1 or more.",
+                "batch_size must be a whole number of at least 1, but got 0. Pass an int, 1 or more.",
             ),
         ],
     )
@@ -403,7 +403,7 @@ class TestOdin:
         with pytest.raises(InputError) as error:
             ood.odin(nn.Flatten(), torch.zeros(2, 3, dtype=torch.uint8), std=1)
         assert str(error.value) == (
-            "inputs must be floating-point to take a step, but torch.uint8 came. Normalise them first."
+            "inputs must be floating-point to take a step, but got torch.uint8. Normalise them first."
         )
 
     def test_a_model_without_derivatives_is_refused(self) -> None:
@@ -523,7 +523,7 @@ class TestCollecting:
         assert [len(batch) for batch in recorder.shown] == [3, 3, 3, 3, 1, 1]
 
     @pytest.mark.parametrize(
-        ("model", "head", "came"),
+        ("model", "head", "got"),
         [
             (nn.Flatten(), None, "no linear layer ran"),
             (nn.Flatten(), nn.Linear(3, 2), "no such layer ran"),
@@ -534,32 +534,32 @@ class TestCollecting:
             ),
         ],
     )
-    def test_a_head_that_is_not_found_is_asked_for(self, model: nn.Module, head: nn.Module | None, came: str) -> None:
+    def test_a_head_that_is_not_found_is_asked_for(self, model: nn.Module, head: nn.Module | None, got: str) -> None:
         with pytest.raises(InputError) as error:
             ood.collect_outputs(model, images(2), head=head)
         assert str(error.value) == (
-            f"the features are what the head takes in, but {came}. "
+            f"the features are what the head takes in, but {got}. "
             "Pass head=, the layer of the model, not compiled, that turns features into logits."
         )
 
     @pytest.mark.parametrize(
-        ("model", "came"), [(nn.Identity(), "a tensor of shape (2, 3, 32, 32)"), (nn.LSTM(32, 4), "a tuple")]
+        ("model", "got"), [(nn.Identity(), "a tensor of shape (2, 3, 32, 32)"), (nn.LSTM(32, 4), "a tuple")]
     )
-    def test_what_gives_no_logits_is_refused(self, model: nn.Module, came: str) -> None:
+    def test_what_gives_no_logits_is_refused(self, model: nn.Module, got: str) -> None:
         x = images(2) if isinstance(model, nn.Identity) else images(2)[:, 0]
         for measure in (ood.collect_outputs, lambda *each: ood.odin(*each, std=1)):
             with pytest.raises(InputError) as error:
                 measure(model, x)
             assert str(error.value) == (
-                f"the model must give logits (2, K) of 2 inputs, but it gave {came}. Wrap the model."
+                f"the model must give logits (2, K) of 2 inputs, but it gave {got}. Wrap the model."
             )
 
     def test_wrong_arguments_are_named(self) -> None:
         with pytest.raises(InputError, match=r"^inputs must have at least 1 rows"):
             ood.collect_outputs(small_resnet(), images(0))
-        with pytest.raises(InputError, match=r"^inputs must be Tensor, but ndarray came"):
+        with pytest.raises(InputError, match=r"^inputs must be Tensor, but got ndarray"):
             ood.collect_outputs(small_resnet(), images(1).numpy())  # type: ignore[arg-type]
-        with pytest.raises(InputError, match=r"^model must be Module, but str came"):
+        with pytest.raises(InputError, match=r"^model must be Module, but got str"):
             ood.collect_outputs("model", images(1))  # type: ignore[arg-type]
 
 

@@ -126,9 +126,9 @@ def test_sizes_that_do_and_do_not_fill_bytes(size: int) -> None:
 def test_bad_input_is_refused() -> None:
     operator = DenseOperator(torch.eye(3))
     for options, message in {
-        ("relative_error", -0.1): "relative_error must be a number from 0 to inf, but -0.1 came",
-        ("min_probes", 1): "min_probes must be a whole number of at least 2, but 1 came",
-        ("max_probes", 9): "max_probes must be a whole number of at least 10, but 9 came",
+        ("relative_error", -0.1): "relative_error must be a number from 0 to inf, but got -0.1",
+        ("min_probes", 1): "min_probes must be a whole number of at least 2, but got 1",
+        ("max_probes", 9): "max_probes must be a whole number of at least 10, but got 9",
     }.items():
         with pytest.raises(InputError, match=message):
             hutchinson(operator, **dict([options]))
@@ -138,7 +138,7 @@ def test_bad_input_is_refused() -> None:
         "the spectrum must be that of the operator, but its vectors have 4 entries and the operator 3. "
         "Call lanczos with the same operator."
     )
-    with pytest.raises(InputError, match="products with the Hessian must be finite, but NaN or infinity came"):
+    with pytest.raises(InputError, match="products with the Hessian must be finite, but got NaN or infinity"):
         hutchinson(DenseOperator(torch.full((2, 2), math.inf)))
 
 

@@ -218,13 +218,13 @@ def test_an_interrupted_call_leaves_no_weights_of_what_is_measured(tmp_path: Pat
 
 def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
-        raise InputError("the loss must be finite", "NaN came", "Look for NaN in weights")
+        raise InputError("the loss must be finite", "got NaN", "Look for NaN in weights")
 
     monkeypatch.setattr(measure, "_unknown", refuse)
     store = RecordStore(tmp_path)
     told = do(store)
     assert [record.status for record in told] == ["failed", "done", "done"]
-    assert told[0].failure == "the loss must be finite, but NaN came. Look for NaN in weights."
+    assert told[0].failure == "the loss must be finite, but got NaN. Look for NaN in weights."
     assert [bool(store.attached(run_id(run.to_dict()))) for run in RUNS] == [True, False]
 
     assert do(store) == []
@@ -367,7 +367,7 @@ def test_a_common_checkpoint_needs_its_epoch(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         do(RecordStore(tmp_path), common_epoch=None)
     assert str(error.value) == (
-        'a plan for the checkpoint "common" needs the epoch it is of, but None came. Pass common_epoch.'
+        'a plan for the checkpoint "common" needs the epoch it is of, but got none. Pass common_epoch.'
     )
 
 

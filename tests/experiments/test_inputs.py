@@ -149,7 +149,7 @@ def test_an_archive_of_images(tmp_path: Path) -> None:
     material = join_inputs(votes_on("x", "y", "z"), open_images(tmp_path / "b.npz"), name="d")
     assert (material.inputs == images[..., :1]).all()
     assert refusal(join_inputs, votes_on("x", "y"), open_images(tmp_path / "b.npz"), name="d") == (
-        "images without item ids must have a row for each of 2 items, in their order, but 3 came. "
+        "images without item ids must have a row for each of 2 items, in their order, but got 3. "
         "Give the ids too, or the rows in the order of the votes."
     )
     assert "--size is for images in a folder" in refusal(open_images, tmp_path / "b.npz", size=32)
@@ -299,15 +299,15 @@ def features_of(tmp_path: Path, *ids: str) -> Source:
 def test_items_that_only_one_side_knows(tmp_path: Path) -> None:
     votes = votes_on("a", "b", "c")
     assert refusal(join_inputs, votes, features_of(tmp_path, "a", "c"), name="d") == (
-        "votes and features must have the same items, but 1 item without features ('b') came. "
+        "votes and features must have the same items, but got 1 item without features ('b'). "
         "Write ids alike, add what is missing, or leave these out with --missing-inputs drop."
     )
     assert refusal(join_inputs, votes, features_of(tmp_path, "a", "b", "c", "d", "<i>"), name="d") == (
-        "votes and features must have the same items, but 2 rows of features without votes ('d', '<i>') came. "
+        "votes and features must have the same items, but got 2 rows of features without votes ('d', '<i>'). "
         "Write ids alike, add what is missing, or leave these out with --missing-inputs drop."
     )
     typo = refusal(join_inputs, votes, features_of(tmp_path, "a", "zzz", "c"), name="d")
-    assert "but 1 item without features ('b') and 1 row of features without votes ('zzz') came." in typo
+    assert "but got 1 item without features ('b') and 1 row of features without votes ('zzz')." in typo
     material = join_inputs(votes, features_of(tmp_path, "z", "c", "a"), name="d", missing="drop")
     assert material.votes.item_ids.tolist() == ["a", "c"]
     assert material.inputs.tolist() == [[2], [1]]
@@ -369,7 +369,7 @@ def test_how_inputs_were_read_is_kept_and_checked() -> None:
     assert "how inputs are read must be one of size, suffixes, columns, text_column" in refusal(
         Reading.from_dict, {"x": 1}
     )
-    assert "the columns of features must be list, but int came" in refusal(Reading.from_dict, {"columns": 5})
+    assert "the columns of features must be list, but got int" in refusal(Reading.from_dict, {"columns": 5})
 
 
 # --- recipes

@@ -373,7 +373,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(error.value) == "the device must be there, but torch finds no GPU. Pass --device cpu, or auto."
     with pytest.raises(InputError) as error:
         choose_device("gpu")
-    assert str(error.value) == "the device must be one of auto, cpu, cuda, but 'gpu' came. The nearest is 'cpu'."
+    assert str(error.value) == "the device must be one of auto, cpu, cuda, but got 'gpu'. Did you mean 'cpu'?"
 
 
 @pytest.fixture

@@ -76,14 +76,14 @@ def mistakes_are_refused(inputs: np.ndarray, votes: Votes) -> None:
     trained.fit(inputs, loss.rows, callbacks=[loss.callback], verbose=0)
     assert refusal(trained.fit, inputs, loss.rows, verbose=0).startswith("the loss must know the epoch")
     assert refusal(VotesLoss, votes) == (
-        "delivery must be Delivery, but Votes came. Build one, e.g. votewise.Multipass(votes, seed=0)."
+        "delivery must be Delivery, but got Votes. Build one, e.g. votewise.Multipass(votes, seed=0)."
     )
     # No other backend is there to be tried.
     assert refusal(integration._check_backend, "jax") == (
         "Keras must run on torch, but it runs on jax. Set KERAS_BACKEND=torch before Keras is imported."
     )
     assert refusal(integration._check_size, 2**24 + 1) == (
-        "there can be at most 16,777,216 items, but 16,777,217 came. "
+        "there can be at most 16,777,216 items, but got 16,777,217. "
         "Use a loop of your own, with votewise.integrations.torch."
     )
 

@@ -124,7 +124,7 @@ def test_tuples_are_refused(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         callback.on_validation_batch_start(Trainer(logger=False), Recorder(), batch, 0)
     assert str(error.value) == (
-        "a batch must be a list or a dictionary, which a callback can change, but a tuple came. "
+        "a batch must be a list or a dictionary, which a callback can change, but got a tuple. "
         "Collate into one of those, as torch's default does."
     )
 
@@ -141,5 +141,5 @@ def test_votes_are_no_delivery(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(votes)  # type: ignore[arg-type]
     assert str(error.value) == (
-        "delivery must be Delivery, but Votes came. Build one, e.g. votewise.Multipass(votes, seed=0)."
+        "delivery must be Delivery, but got Votes. Build one, e.g. votewise.Multipass(votes, seed=0)."
     )

@@ -193,7 +193,7 @@ def test_estimators_without_weights_are_refused(inputs: np.ndarray, votes: Votes
 
 def test_one_row_an_item_is_needed(inputs: np.ndarray, votes: Votes) -> None:
     message = (
-        "X must have one row for each item of the votes, but 19 rows and 20 items came. Take the same items of both."
+        "X must have one row for each item of the votes, but got 19 rows and 20 items. Take the same items of both."
     )
     fitted = VotesClassifier(LogisticRegression()).fit(inputs, votes)
     for ask in (weighted_rows, fitted.score, clone(fitted).fit):
@@ -205,7 +205,7 @@ def test_one_row_an_item_is_needed(inputs: np.ndarray, votes: Votes) -> None:
 def test_tables_that_are_no_shares_are_refused(inputs: np.ndarray, votes: Votes) -> None:
     with pytest.raises(InputError, match="each row of y must be non-negative and sum to 1, but 20 of 20 do not"):
         VotesClassifier(LogisticRegression()).fit(inputs, votes.counts)
-    with pytest.raises(InputError, match="what is delivered must be Votes or Targets, but ndarray came"):
+    with pytest.raises(InputError, match="what is delivered must be Votes or Targets, but got ndarray"):
         weighted_rows(inputs, votes.probs)
 
 
@@ -216,8 +216,8 @@ def test_votes_of_other_classes_are_not_scored(inputs: np.ndarray, votes: Votes)
         with pytest.raises(InputError) as error:
             ask(inputs, turned)
         assert str(error.value) == (
-            "y must have the classes of the fit, '0', '1', '2', but '2', '1', '0' came. "
+            "y must have the classes of the fit, '0', '1', '2', but got '2', '1', '0'. "
             "Bring votes into that order with with_classes."
         )
-        with pytest.raises(InputError, match="but 0, 1, 2, 3 came"):
+        with pytest.raises(InputError, match="but got 0, 1, 2, 3"):
             ask(inputs, np.eye(4)[[0] * 20])

@@ -103,16 +103,16 @@ def test_samplers_are_told_of_an_epoch_when_it_begins(votes: Votes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("others", "came"),
+    ("others", "got"),
     [(range(15), "they have 20 and 15"), (range(19, -1, -1), "their ids differ")],
     ids=["fewer", "another order"],
 )
-def test_deliveries_of_other_items_are_refused(others: range, came: str, votes: Votes) -> None:
+def test_deliveries_of_other_items_are_refused(others: range, got: str, votes: Votes) -> None:
     loader = DataLoader(Subset(Subset(VotesDataset(range(20), votes), range(10)), [1, 2]))
     with pytest.raises(InputError) as error:
         VotesLoader(loader, Multipass(votes.take(others), seed=0))
     assert str(error.value) == (
-        f"the dataset and the delivery must have the same items in the same order, but {came}. "
+        f"the dataset and the delivery must have the same items in the same order, but {got}. "
         "Build both on the same votes, and take parts with torch.utils.data.Subset."
     )
 
@@ -135,7 +135,7 @@ def test_one_sample_an_item_is_needed(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesDataset(range(19), votes)
     assert str(error.value) == (
-        "there must be one sample for each item of the votes, but 19 samples and 20 items came. "
+        "there must be one sample for each item of the votes, but got 19 samples and 20 items. "
         "Take the same items of both, and parts afterwards with torch.utils.data.Subset."
     )
 
@@ -148,10 +148,10 @@ def test_streams_and_tables_of_samples_are_refused(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesDataset((row for row in range(20)), votes)
     assert str(error.value) == (
-        "samples must have len() and [] by number, but generator came. Pass a map-style dataset or a list."
+        "samples must have len() and [] by number, but got generator. Pass a map-style dataset or a list."
     )
     for samples in (Stream(), pd.DataFrame({"x": range(20)}), dict.fromkeys(range(20))):
-        with pytest.raises(InputError, match=f"samples must have len.* but {type(samples).__name__} came"):
+        with pytest.raises(InputError, match=f"samples must have len.* but got {type(samples).__name__}"):
             VotesDataset(samples, votes)
 
 
@@ -164,7 +164,7 @@ def test_an_item_of_the_samples_own_is_refused(votes: Votes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "came"),
+    ("batch", "got"),
     [
         ({"text": torch.zeros(2)}, "a dictionary with 'text'"),
         ({}, "a dictionary with nothing"),
@@ -174,25 +174,25 @@ def test_an_item_of_the_samples_own_is_refused(votes: Votes) -> None:
         ((torch.zeros(2), torch.zeros((2, 2), dtype=torch.int64)), "a tuple of 2"),
     ],
 )
-def test_batches_without_rows_are_refused(batch: Any, came: str, votes: Votes) -> None:
+def test_batches_without_rows_are_refused(batch: Any, got: str, votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         with_targets(batch, Multipass(votes, seed=0), 0)
     assert str(error.value) == (
-        f"a batch must be a dictionary with 'item' or a pair of inputs and rows of items, but {came} came. "
+        f"a batch must be a dictionary with 'item' or a pair of inputs and rows of items, but got {got}. "
         "Wrap the samples in VotesDataset, and let a collator of your own keep the rows."
     )
 
 
 def test_bad_epochs_and_deliveries_are_refused_before_the_first_batch(votes: Votes) -> None:
     loader = DataLoader(VotesDataset(range(20), votes), collate_fn=default_collate)
-    with pytest.raises(InputError, match="epoch must be a whole number of at least 0, but -1 came"):
+    with pytest.raises(InputError, match="epoch must be a whole number of at least 0, but got -1"):
         VotesLoader(loader, Multipass(votes, seed=0)).epoch(-1)
-    with pytest.raises(InputError, match=r"skip must be a whole number of at least 0, but 1\.5 came"):
+    with pytest.raises(InputError, match=r"skip must be a whole number of at least 0, but got 1\.5"):
         VotesLoader(loader, Multipass(votes, seed=0)).epoch(0, skip=1.5)  # type: ignore[arg-type]
     with pytest.raises(InputError) as error:
         VotesLoader(loader, votes)  # type: ignore[arg-type]
     assert str(error.value) == (
-        "delivery must be Delivery, but Votes came. Build one, e.g. votewise.Multipass(votes, seed=0)."
+        "delivery must be Delivery, but got Votes. Build one, e.g. votewise.Multipass(votes, seed=0)."
     )
 
 

@@ -238,9 +238,7 @@ def test_the_item_must_reach_the_collator_in_training(votes: Votes, tmp_path: Pa
     args.remove_unused_columns = True
     with pytest.raises(InputError) as error:
         trainer(args, votes, VotesCallback(Soft(votes))).train()
-    assert str(error.value) == (
-        f"labels must be the rows of the items, whole numbers (B, 1), but none came. {COLLATED}"
-    )
+    assert str(error.value) == (f"labels must be the rows of the items, whole numbers (B, 1), but got none. {COLLATED}")
 
 
 def test_new_inputs_are_predicted_without_items(votes: Votes, tmp_path: Path) -> None:
@@ -265,18 +263,18 @@ def test_a_delivery_of_other_items_is_refused(votes: Votes, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("labels", "came"),
+    ("labels", "got"),
     [
-        (None, "none came"),
-        (torch.tensor([0, 1]), "torch.int64 of shape (2,) came"),
-        (torch.zeros(2, 3), "torch.float32 of shape (2, 3) came"),
-        (torch.zeros(2, 1), "torch.float32 of shape (2, 1) came"),
+        (None, "got none"),
+        (torch.tensor([0, 1]), "got torch.int64 of shape (2,)"),
+        (torch.zeros(2, 3), "got torch.float32 of shape (2, 3)"),
+        (torch.zeros(2, 1), "got torch.float32 of shape (2, 1)"),
     ],
 )
-def test_labels_of_another_collator_are_refused(labels: torch.Tensor | None, came: str, votes: Votes) -> None:
+def test_labels_of_another_collator_are_refused(labels: torch.Tensor | None, got: str, votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(Soft(votes)).loss((torch.zeros(2, 3),), labels)
-    assert str(error.value) == f"labels must be the rows of the items, whole numbers (B, 1), but {came}. {COLLATED}"
+    assert str(error.value) == f"labels must be the rows of the items, whole numbers (B, 1), but {got}. {COLLATED}"
 
 
 def test_a_loss_without_its_callback_is_refused(votes: Votes) -> None:
@@ -311,7 +309,7 @@ def test_votes_are_no_delivery(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(votes)  # type: ignore[arg-type]
     assert str(error.value) == (
-        "delivery must be Delivery, but Votes came. Build one, e.g. votewise.Multipass(votes, seed=0)."
+        "delivery must be Delivery, but got Votes. Build one, e.g. votewise.Multipass(votes, seed=0)."
     )
 
 

@@ -292,10 +292,10 @@ def test_wrong_pairs_are_named(name: str, case: str) -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0], "labels must be 2 whole numbers, one for each row of probs, but an array of shape (1,)"),
+        ([0], "labels must be 2 whole numbers, one for each row of probs, but got an array of shape (1,)"),
         (
             [0.0, 1.0],
-            "labels must be 2 whole numbers, one for each row of probs, but an array of shape (2,) and type float64 came",
+            "labels must be 2 whole numbers, one for each row of probs, but got an array of shape (2,) and type float64",
         ),
         ([0, 2], "labels must lie between 0 and 1, but 1 do not (rows 1; the first is 2)"),
     ],
@@ -308,7 +308,7 @@ def test_wrong_labels_are_named(name: str, labels: list[float], message: str) ->
 
 @given(distributions())
 def test_bins_must_be_counted(q: np.ndarray) -> None:
-    with pytest.raises(InputError, match="bins must be a whole number of at least 1, but 0 came"):
+    with pytest.raises(InputError, match="bins must be a whole number of at least 1, but got 0"):
         metrics.ece(np.zeros(len(q), dtype=int), q, bins=0)
-    with pytest.raises(InputError, match="bins must be a whole number of at least 1, but 0 came"):
+    with pytest.raises(InputError, match="bins must be a whole number of at least 1, but got 0"):
         metrics.correctness_brier_parts(np.zeros(len(q), dtype=int), q, bins=0)

@@ -40,7 +40,7 @@ def test_defaults_and_wrong_names() -> None:
     assert [default_model(kind) for kind in KINDS] == ["small-cnn", "mlp", "ngram"]
     with pytest.raises(
         InputError,
-        match=r"^the model must be one of small-cnn, resnet18, mlp, ngram, but 'resnet' came\. The nearest is 'resnet18'\.$",
+        match=r"^the model must be one of small-cnn, resnet18, mlp, ngram, but got 'resnet'\. Did you mean 'resnet18'\?$",
     ):
         find_model("resnet", "images")
     with pytest.raises(

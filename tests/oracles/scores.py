@@ -58,11 +58,11 @@ def correctness_brier_parts(confidence: Sequence[float], correct: Sequence[float
         members = order[start : start + size]
         start += size
         said = math.fsum(confidence[i] for i in members) / size
-        came = math.fsum(correct[i] for i in members) / size
-        reliability += size / n * (said - came) ** 2
-        resolution += size / n * (came - overall) ** 2
+        seen = math.fsum(correct[i] for i in members) / size
+        reliability += size / n * (said - seen) ** 2
+        resolution += size / n * (seen - overall) ** 2
         spread += math.fsum((confidence[i] - said) ** 2 for i in members) / n
-        covariance += math.fsum((confidence[i] - said) * (correct[i] - came) for i in members) / n
+        covariance += math.fsum((confidence[i] - said) * (correct[i] - seen) for i in members) / n
     return reliability, resolution, overall * (1 - overall), spread, covariance
 
 

@@ -53,7 +53,7 @@ def test_the_parts_of_the_paper(evidence: Evidence) -> None:
         "cost",
     ) == PARTS
     assert [part.name for part in find_parts("all", evidence)] == list(PARTS)
-    with pytest.raises(InputError, match=r"but 'table-10' came\. The nearest is 'table-1'"):
+    with pytest.raises(InputError, match=r"but got 'table-10'\. Did you mean 'table-1'"):
         find_parts("table-10", evidence)
 
 
@@ -185,7 +185,7 @@ def test_an_unknown_part(tmp_path: Path, capsys: Screen) -> None:
     shown = capsys.readouterr().err
     assert shown.startswith("votewise: the part of the paper must be one of summary, table-1,")
     assert shown.endswith(
-        "scalars, orderings, choices, sparse, cost, all, but 'tabel-4' came. The nearest is 'table-4'.\n"
+        "scalars, orderings, choices, sparse, cost, all, but got 'tabel-4'. Did you mean 'table-4'?\n"
     )
 
 

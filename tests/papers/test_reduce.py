@@ -331,7 +331,7 @@ def test_other_votes_are_refused(store: RecordStore, material: Material) -> None
     with pytest.raises(InputError) as error:
         reduce_runs(store, replace(material, checksum="d" * 64))
     assert str(error.value) == (
-        "runs and votes must be of the same data, but checksums cccccccc, dddddddd came. Pass the data the runs were made "
+        "runs and votes must be of the same data, but got checksums cccccccc, dddddddd. Pass the data the runs were made "
         "on, and keep runs on other data in another folder."
     )
 
@@ -382,4 +382,4 @@ def test_results_of_a_later_form(evidence: Evidence, tmp_path: Path) -> None:
     RecordStore(tmp_path).write(RunRecord(config={"form": 2}, status="done"))
     with pytest.raises(InputError) as error:
         read_results(tmp_path)
-    assert str(error.value) == f"{str(tmp_path)!r} must hold results of form 1, but form 2 came. Reduce the runs again."
+    assert str(error.value) == f"{str(tmp_path)!r} must hold results of form 1, but got form 2. Reduce the runs again."

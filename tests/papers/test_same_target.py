@@ -107,7 +107,7 @@ def test_unknown_suites(material: Material) -> None:
     with pytest.raises(InputError) as error:
         suite_runs("swep", material)
     assert str(error.value) == (
-        "the suite must be one of main, family, sweep, resampling, all, sparse, mixup, tiny, but 'swep' came. The nearest is 'sweep'."
+        "the suite must be one of main, family, sweep, resampling, all, sparse, mixup, tiny, but got 'swep'. Did you mean 'sweep'?"
     )
     assert find_suites("all") == tuple(SUITES.values())
 

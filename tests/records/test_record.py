@@ -90,10 +90,10 @@ def holding_itself() -> dict[str, Any]:
         ({"x": math.inf}, f"config['x'] must be plain JSON, but it is inf. {PLAIN_REMEDY}"),
         ({"x": b"y"}, f"config['x'] must be plain JSON, but it is of type bytes. {PLAIN_REMEDY}"),
         ({"x": 10**5000}, f"config['x'] must be plain JSON, but it has more than 1,000 digits. {PLAIN_REMEDY}"),
-        ({1: 2}, "a key of config must be str, but int came. Pass text."),
+        ({1: 2}, "a key of config must be str, but got int. Pass text."),
         ({"\ud83d": 1}, "a key of config must be text, but '\\ud83d' has half a character (a surrogate). Mend or remove it."),
         ({"x": "\ud83d"}, "config['x'] must be text, but '\\ud83d' has half a character (a surrogate). Mend or remove it."),
-        (["x"], "config must be dict, but list came. Pass a dict of plain JSON values."),
+        (["x"], "config must be dict, but got list. Pass a dict of plain JSON values."),
         (holding_itself(), "config must be plain JSON, but it is nested too deeply or holds itself. Make it flatter."),
     ],
 )  # fmt: skip
@@ -107,7 +107,7 @@ def test_configs_that_are_not_plain(config: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"status": "finished"}, "status must be one of done, failed, but 'finished' came. Pick one of those."),
+        ({"status": "finished"}, "status must be one of done, failed, but got 'finished'. Pick one of those."),
         (
             {"status": "failed"},
             "a failed run needs a reason and a finished one none, but status 'failed' came with failure None. "
@@ -118,16 +118,16 @@ def test_configs_that_are_not_plain(config: Any, message: str) -> None:
             "a failed run needs a reason and a finished one none, but status 'done' came with failure 'NaN'. "
             "Give failure= with status='failed', and only then.",
         ),
-        ({"curves": [1.0]}, "curves must be Mapping, but list came. Pass a dict."),
-        ({"curves": {"a": [[1.0]]}}, "curves 'a' must hold a number for each epoch, but float64 of shape (1, 1) came. Pass a list of numbers."),
-        ({"curves": {"a": [[1], [1, 2]]}}, "curves 'a' must hold a number for each epoch, but float64 of shape (0, 0) came. Pass a list of numbers."),
-        ({"curves": {"a": ["x"]}}, "curves 'a' must hold a number for each epoch, but <U1 of shape (1,) came. Pass a list of numbers."),
-        ({"numbers": {"a": "1"}}, "numbers 'a' must be a number, but '1' came. Pass a float."),
-        ({"numbers": {"a": True}}, "numbers 'a' must be a number, but True came. Pass a float."),
-        ({"timing": {"a": None}}, "timing 'a' must be a number, but None came. Pass a float."),
-        ({"environment": {"a": 3.11}}, "environment 'a' must be str, but float came. Pass text."),
-        ({"numbers": {1: 1.0}}, "a key of numbers must be str, but int came. Pass text."),
-        ({"arrays": [np.zeros(1)]}, "arrays must be Mapping, but list came. Pass a dict."),
+        ({"curves": [1.0]}, "curves must be Mapping, but got list. Pass a dict."),
+        ({"curves": {"a": [[1.0]]}}, "curves 'a' must hold a number for each epoch, but got float64 of shape (1, 1). Pass a list of numbers."),
+        ({"curves": {"a": [[1], [1, 2]]}}, "curves 'a' must hold a number for each epoch, but got float64 of shape (0, 0). Pass a list of numbers."),
+        ({"curves": {"a": ["x"]}}, "curves 'a' must hold a number for each epoch, but got <U1 of shape (1,). Pass a list of numbers."),
+        ({"numbers": {"a": "1"}}, "numbers 'a' must be a number, but got '1'. Pass a float."),
+        ({"numbers": {"a": True}}, "numbers 'a' must be a number, but got True. Pass a float."),
+        ({"timing": {"a": None}}, "timing 'a' must be a number, but got None. Pass a float."),
+        ({"environment": {"a": 3.11}}, "environment 'a' must be str, but got float. Pass text."),
+        ({"numbers": {1: 1.0}}, "a key of numbers must be str, but got int. Pass text."),
+        ({"arrays": [np.zeros(1)]}, "arrays must be Mapping, but got list. Pass a dict."),
     ],
 )  # fmt: skip
 def test_parts_that_are_wrong(changes: dict[str, Any], message: str) -> None:
@@ -137,7 +137,7 @@ def test_parts_that_are_wrong(changes: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("array", "came"),
+    ("array", "got"),
     [
         (np.array([{}], dtype=object), "an array of type object"),
         (np.zeros(2, "i4,f4"), "an array of type [('f0', '<i4'), ('f1', '<f4')]"),
@@ -149,11 +149,11 @@ def test_parts_that_are_wrong(changes: dict[str, Any], message: str) -> None:
         (np.float64(1), "float64"),
     ],
 )
-def test_arrays_that_are_refused(array: Any, came: str) -> None:
+def test_arrays_that_are_refused(array: Any, got: str) -> None:
     with pytest.raises(InputError) as error:
         record(arrays={"x": array})
     assert str(error.value) == (
-        f"array 'x' must be a NumPy array of booleans, whole numbers, floats or text, but {came} came. "
+        f"array 'x' must be a NumPy array of booleans, whole numbers, floats or text, but got {got}. "
         "Convert it; arrays of objects are never stored, since reading them would run code."
     )
 
@@ -163,7 +163,7 @@ def test_names_of_arrays_that_are_refused(name: Any) -> None:
     with pytest.raises(InputError) as error:
         record(arrays={name: np.zeros(1)})
     assert str(error.value) == (
-        f"names of arrays must be text of 1 to 200 printable characters without slashes, but {name!r} came. Rename it."
+        f"names of arrays must be text of 1 to 200 printable characters without slashes, but got {name!r}. Rename it."
     )
 
 

@@ -58,9 +58,9 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def remedy(place: Path, came: str) -> str:
+def remedy(place: Path, got: str) -> str:
     return (
-        f"the record in {str(place)!r} must be whole, but {came}. Delete the folder and run again; it will be repeated."
+        f"the record in {str(place)!r} must be whole, but {got}. Delete the folder and run again; it will be repeated."
     )
 
 
@@ -232,7 +232,7 @@ def test_every_truncation_is_found(store: RecordStore, place: Path, name: str) -
             with pytest.raises(DamagedRecordError) as error:
                 read(DONE.run_id)
             fault = f"arrays.npz has {length:,} bytes instead of {len(whole):,}"
-            assert error.value.came == (fault if name == "arrays.npz" else "the bytes of record.json have changed")
+            assert error.value.got == (fault if name == "arrays.npz" else "the bytes of record.json have changed")
 
 
 def as_folder(path: Path) -> None:
@@ -246,7 +246,7 @@ def as_empty_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "came"),
+    ("harm", "got"),
     [
         (lambda place: (place / "arrays.npz").unlink(), "arrays.npz is missing"),
         (lambda place: (place / "record.json").unlink(), "record.json is missing"),
@@ -261,12 +261,12 @@ def as_empty_file(path: Path) -> None:
         (lambda place: (place / "record.json").write_bytes(sealed(b"[]")), "record.json does not hold a record"),
     ],
 )  # fmt: skip
-def test_damage_is_named(store: RecordStore, place: Path, harm: Callable[[Path], None], came: str) -> None:
+def test_damage_is_named(store: RecordStore, place: Path, harm: Callable[[Path], None], got: str) -> None:
     harm(place)
     assert not store.has(DONE.run_id)
     assert store.ids() == [DONE.run_id]
     assert list(store.records()) == []
-    assert store.faults() == [Fault(DONE.run_id, remedy(place, came))]
+    assert store.faults() == [Fault(DONE.run_id, remedy(place, got))]
     assert store.survey() == ([], store.faults())
     store.write(DONE)  # the damaged one is kept aside
     assert store.has(DONE.run_id)
@@ -352,7 +352,7 @@ def test_forged_arrays_are_refused(
     forge(place, FORGED[case])
     with pytest.raises(DamagedRecordError) as error:
         store.read(DONE.run_id)
-    assert error.value.came in ("arrays.npz does not hold plain arrays", "arrays.npz does not hold arrays of a record")
+    assert error.value.got in ("arrays.npz does not hold plain arrays", "arrays.npz does not hold arrays of a record")
     assert not (tmp_path / "unpickled").exists()
     assert not (tmp_path / "x.npy").exists()
 
@@ -446,7 +446,7 @@ def test_another_result_of_the_same_run_is_an_error(store: RecordStore, place: P
 
 
 def test_only_records_are_written(store: RecordStore) -> None:
-    with pytest.raises(InputError, match=r"^record must be RunRecord, but dict came\. Build a RunRecord\.$"):
+    with pytest.raises(InputError, match=r"^record must be RunRecord, but got dict\. Build a RunRecord\.$"):
         store.write({"config": {}})  # type: ignore[arg-type]
 
 
@@ -490,7 +490,7 @@ def test_names_of_files_that_are_refused(store: RecordStore, name: Any) -> None:
         store.write(DONE, {name: Path.touch})
     assert str(error.value) == (
         "names of attached files must be letters, digits, '.', '_' and '-', at most 100, start with a letter or digit "
-        f"and be neither record.json nor arrays.npz, but {name if name == 3 else repr(name)} came. Rename them."
+        f"and be neither record.json nor arrays.npz, but got {name if name == 3 else repr(name)}. Rename them."
     )
     assert not store.folder.exists()
 

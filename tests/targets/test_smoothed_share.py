@@ -24,4 +24,4 @@ def test_it_says_what_it_is_and_refuses_other_shares() -> None:
     assert smoothed_share(people, epsilon=0).probs.tolist() == [[0.75, 0.25]]
     with pytest.raises(InputError) as error:
         smoothed_share(people, epsilon=1.5)
-    assert str(error.value).startswith("epsilon must be a number from 0 to 1, but 1.5 came")
+    assert str(error.value).startswith("epsilon must be a number from 0 to 1, but got 1.5")

@@ -111,17 +111,17 @@ def test_other_inputs_pass_as_they_are(values: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "came"),
+    ("values", "got"),
     [
-        (torch.zeros(2, 4, 4, 3), "torch.float32 of shape (2, 4, 4, 3) came"),
-        (torch.zeros(2, 3, 4, 4, dtype=torch.uint8), "torch.uint8 of shape (2, 3, 4, 4) came"),
-        (torch.zeros(2, 4, 4, dtype=torch.uint8), "torch.uint8 of shape (2, 4, 4) came"),
+        (torch.zeros(2, 4, 4, 3), "got torch.float32 of shape (2, 4, 4, 3)"),
+        (torch.zeros(2, 3, 4, 4, dtype=torch.uint8), "got torch.uint8 of shape (2, 3, 4, 4)"),
+        (torch.zeros(2, 4, 4, dtype=torch.uint8), "got torch.uint8 of shape (2, 4, 4)"),
     ],
 )
-def test_what_are_no_images(values: torch.Tensor, came: str) -> None:
+def test_what_are_no_images(values: torch.Tensor, got: str) -> None:
     recipe = TrainConfig(mean=(0.5,) * 3, std=(0.5,) * 3)
     with pytest.raises(InputError) as error:
         Inputs.place(values, recipe, "cpu")
     assert str(error.value) == (
-        f"images must be uint8 of shape (N, H, W, 3), but {came}. Pass them so, or leave mean and std empty."
+        f"images must be uint8 of shape (N, H, W, 3), but {got}. Pass them so, or leave mean and std empty."
     )

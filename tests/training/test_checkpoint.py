@@ -68,7 +68,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"colour": 1}, "its config is wrong: a name in the config must be one of .* but 'colour' came"),
+        ({"colour": 1}, "its config is wrong: a name in the config must be one of .* but got 'colour'"),
         ({"format": 2}, "its config is wrong: the model must be of format 1, but it is of another"),
         ({"model": "resnet"}, "the model must be one of"),
         ({"model": ["mlp"]}, "the model must be one of"),
@@ -76,8 +76,8 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
         ({"kind": "sounds"}, "its config is wrong: the kind of inputs must be one of"),
         ({"input_shape": [6]}, r"'standardise.mean' has the shape \(5,\) instead of \(6,\)"),
         ({"input_shape": [2**30]}, r"'standardise.mean' has the shape \(5,\) instead of \(1073741824,\)"),
-        ({"input_shape": [2**40]}, "a shape must be positive whole numbers, but 1099511627776 came"),
-        ({"input_shape": [True]}, "a shape must be positive whole numbers, but True came"),
+        ({"input_shape": [2**40]}, "a shape must be positive whole numbers, but got 1099511627776"),
+        ({"input_shape": [True]}, "a shape must be positive whole numbers, but got True"),
         ({"input_shape": []}, "its config describes no network"),
         ({"input_shape": 5}, "its config is wrong: 'int' object is not iterable"),
         ({"classes": ["a", "b", "c"]}, r"'head.weight' has the shape \(2, 64\) instead of \(3, 64\)"),

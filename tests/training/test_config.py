@@ -17,17 +17,17 @@ from votewise.training import TrainConfig
 from votewise.training.config import DECAYED, FILLS, OPTIMIZERS, PRECISIONS, SCHEDULES
 
 
-def whole(name: str, least: int, came: str) -> str:
-    return f"{name} must be a whole number of at least {least}, but {came} came. Pass an int, {least} or more."
+def whole(name: str, least: int, got: str) -> str:
+    return f"{name} must be a whole number of at least {least}, but got {got}. Pass an int, {least} or more."
 
 
-def rates(came: str) -> str:
-    return f"learning_rate must be positive and weight_decay not negative, but {came} came. Pass e.g. 1e-2 and 1e-4."
+def rates(got: str) -> str:
+    return f"learning_rate must be positive and weight_decay not negative, but got {got}. Pass e.g. 1e-2 and 1e-4."
 
 
-def channels(came: str) -> str:
+def channels(got: str) -> str:
     return (
-        f"mean and std must have one number for each channel, and std be positive, but {came} came. "
+        f"mean and std must have one number for each channel, and std be positive, but got {got}. "
         "Pass e.g. (0.5, 0.5, 0.5) and (0.25, 0.25, 0.25)."
     )
 
@@ -43,14 +43,14 @@ NO_IMAGES = "crop and flip need images, which are normalised, but mean and std a
         ({"epochs": True}, whole("epochs", 1, "True")),
         ({"batch_size": 0}, whole("batch_size", 1, "0")),
         ({"crop": -1}, whole("crop", 0, "-1")),
-        ({"optimizer": "adam"}, "optimizer must be one of adamw, sgd, but 'adam' came. The nearest is 'adamw'."),
-        ({"schedule": "batch"}, "schedule must be one of epoch, step, but 'batch' came. Pick one of those."),
-        ({"decayed": "none"}, "decayed must be one of all, weights, but 'none' came. Pick one of those."),
-        ({"fill": "white"}, "fill must be one of black, mean, but 'white' came. Pick one of those."),
-        ({"precision": "fp16"}, "precision must be one of fp32, bf16, but 'fp16' came. The nearest is 'bf16'."),
-        ({"momentum": 1.5}, "momentum must be a number from 0 to 1, but 1.5 came. Pass one in that range."),
-        ({"momentum": math.nan}, "momentum must be a number from 0 to 1, but nan came. Pass one in that range."),
-        ({"mixup": -0.5}, "mixup must be a number from 0 to 1e+06, but -0.5 came. Pass one in that range."),
+        ({"optimizer": "adam"}, "optimizer must be one of adamw, sgd, but got 'adam'. Did you mean 'adamw'?"),
+        ({"schedule": "batch"}, "schedule must be one of epoch, step, but got 'batch'. Pick one of those."),
+        ({"decayed": "none"}, "decayed must be one of all, weights, but got 'none'. Pick one of those."),
+        ({"fill": "white"}, "fill must be one of black, mean, but got 'white'. Pick one of those."),
+        ({"precision": "fp16"}, "precision must be one of fp32, bf16, but got 'fp16'. Did you mean 'bf16'?"),
+        ({"momentum": 1.5}, "momentum must be a number from 0 to 1, but got 1.5. Pass one in that range."),
+        ({"momentum": math.nan}, "momentum must be a number from 0 to 1, but got nan. Pass one in that range."),
+        ({"mixup": -0.5}, "mixup must be a number from 0 to 1e+06, but got -0.5. Pass one in that range."),
         ({"learning_rate": 0.0}, rates("0.0 and 0.0001")),
         ({"learning_rate": math.inf}, rates("inf and 0.0001")),
         ({"learning_rate": math.nan}, rates("nan and 0.0001")),
@@ -114,7 +114,7 @@ def test_an_unknown_name_in_a_stored_recipe() -> None:
     with pytest.raises(InputError) as error:
         TrainConfig.from_dict({"epochs": 3, "learning_rte": 0.1})
     assert str(error.value) == (
-        f"a name in the recipe must be one of {names}, but 'learning_rte' came. The nearest is 'learning_rate'."
+        f"a name in the recipe must be one of {names}, but got 'learning_rte'. Did you mean 'learning_rate'?"
     )
 
 

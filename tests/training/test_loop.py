@@ -184,7 +184,7 @@ def test_inputs_of_other_items() -> None:
     with pytest.raises(InputError) as error:
         train_classifier(nn.Linear(6, 4), features(69), Soft(disputed_votes()), TrainConfig(), seed=0)
     assert str(error.value) == (
-        "inputs must have one row for each item of the delivery, but 69 rows and 70 items came. Take the same items of both."
+        "inputs must have one row for each item of the delivery, but got 69 rows and 70 items. Take the same items of both."
     )
 
 

@@ -92,7 +92,7 @@ def test_probabilities_have_no_agreement() -> None:
     for measure in (fleiss_kappa, krippendorff_alpha, entropy_reliability):
         with pytest.raises(InputError, match="needs the number of votes for each class"):
             measure(shares)
-    with pytest.raises(InputError, match="level must be one of nominal, ordinal, but 'ratio' came"):
+    with pytest.raises(InputError, match="level must be one of nominal, ordinal, but got 'ratio'"):
         krippendorff_alpha(Votes.from_counts([[1, 1]]), level="ratio")
 
 

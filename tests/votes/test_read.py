@@ -365,7 +365,7 @@ FAULTS = {
     "no items": (np.zeros((0, 3)), "the array of votes must have two dimensions, items x classes, both at least 1, but its shape is (0, 3)"),
     "objects": (np.array([["a", "b"]]), "the array of votes must be a table of numbers (items x classes), but its entries are of type <U1"),
     "absurd": (np.array([[2.0**60, 1]]), "counts must sum to less than 2**53, but they sum to 1.15e+18"),
-    "no frame": ({"item": [1]}, "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array, but dict came"),
+    "no frame": ({"item": [1]}, "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array, but got dict"),
     "no item column": (LONG.drop(columns="task"), "a long table needs an item and a label column, but no item column is known among 'worker', 'label'"),
     "no label column": (LONG.drop(columns="label"), "a long table needs an item and a label column, but no label column is known among 'task', 'worker'"),
     "two item columns": (LONG.assign(uid=1), "one column must be the item, but 'task', 'uid' could all be"),
@@ -387,7 +387,7 @@ def test_faults_are_named(fault: str) -> None:
     with pytest.raises(InputError) as error:
         read_votes(source)
     assert str(error.value).startswith(message)
-    assert all((error.value.wanted, error.value.came, error.value.remedy))
+    assert all((error.value.wanted, error.value.got, error.value.remedy))
 
 
 @pytest.mark.parametrize(
@@ -432,11 +432,11 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
 def test_wrong_options_name_the_nearest() -> None:
     with pytest.raises(InputError) as error:
         read_votes(LONG, duplicates="lasr")
-    assert str(error.value) == "duplicates must be one of error, last, all, but 'lasr' came. The nearest is 'last'."
+    assert str(error.value) == "duplicates must be one of error, last, all, but got 'lasr'. Did you mean 'last'?"
     with pytest.raises(InputError) as error:
         read_votes(LONG, item="tusk")
     assert str(error.value) == (
-        "the item column 'tusk' must exist, but the columns are 'task', 'worker', 'label'. The nearest is 'task'."
+        "the item column 'tusk' must exist, but the columns are 'task', 'worker', 'label'. Did you mean 'task'?"
     )
 
 

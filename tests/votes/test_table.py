@@ -70,7 +70,7 @@ def test_classes_are_sorted_by_value_or_by_name_never_by_appearance() -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"item_ids": ["a"]}, "a table of shape (2, 3) needs 2 item ids and 3 class names, but 1 and 3 came"),
+        ({"item_ids": ["a"]}, "a table of shape (2, 3) needs 2 item ids and 3 class names, but got 1 and 3"),
         ({"item_ids": ["a", "a"]}, "item ids must be different and not empty, but 1 come more than once ('a')"),
         ({"item_ids": ["a", ""]}, "item ids must be different and not empty, but row 1 has none"),
         (

@@ -81,11 +81,11 @@ class InputOptions:
         if len(given) != 1:
             raise InputError(
                 "one of --images, --features and --text must say where the inputs are",
-                f"{' and '.join('--' + name for name in given)} came" if given else "none came",
+                f"got {' and '.join('--' + name for name in given)}" if given else "got none",
                 "Give one",
             )
         if self.text_column is not None and given != ["text"]:
-            raise InputError("--text-column is for --text", f"--{given[0]} came", "Leave it out")
+            raise InputError("--text-column is for --text", f"got --{given[0]}", "Leave it out")
         return given[0]
 
 
@@ -113,7 +113,7 @@ class TrainingOptions:
         check_choice("--device", self.device, ("auto", "cpu", "cuda"))
         check_choice("--missing-inputs", self.missing_inputs, ("error", "drop"))
         if self.size is not None and kind != "images":
-            raise InputError("--size is for --images", f"--{kind} came", "Leave it out")
+            raise InputError("--size is for --images", f"got --{kind}", "Leave it out")
         if self.model is not None:
             find_model(self.model, kind)
         if self.learning_rate is not None:
@@ -204,7 +204,7 @@ def check_deliverable(votes: Votes, methods: Sequence[str], option: str) -> None
         for name in methods if votes.counts is None else ():
             find_method(name).build(votes, 0, 1)
     except InputError as error:
-        raise InputError(error.wanted, error.came, f"{error.remedy}: see {option}") from None
+        raise InputError(error.wanted, error.got, f"{error.remedy}: see {option}") from None
 
 
 def tell_item_column(classes: Sequence[str], quiet: bool) -> None:

@@ -44,10 +44,10 @@ def load_cifar10h(folder: Path | None = None) -> ImageVotes:
 def _read_votes(path: Path) -> Votes:
     counts = open_source(path)
     if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu" or counts.shape[1:] != (len(CLASSES),):
-        came = f"{counts.dtype} of shape {counts.shape}" if isinstance(counts, np.ndarray) else "a table"
+        got = f"{counts.dtype} of shape {counts.shape}" if isinstance(counts, np.ndarray) else "a table"
         raise InputError(
             f"{str(path)!r} must be whole numbers, images x {len(CLASSES)} classes",
-            f"{came} came",
+            f"got {got}",
             "Remove it and get the released file again",
         )
     return Votes.from_counts(counts, classes=CLASSES)

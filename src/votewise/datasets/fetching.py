@@ -42,13 +42,13 @@ _PLAIN_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "ufldl.stanford.edu"}
 class DownloadError(VotewiseError):
     """A file could not be fetched: no network, no such file, or other bytes than were published."""
 
-    def __init__(self, wanted: str, came: str, remedy: str) -> None:
+    def __init__(self, wanted: str, got: str, remedy: str) -> None:
         """Compose the message from its three parts, each without a closing full stop."""
-        super().__init__(f"{wanted}, but {came}. {remedy}.")
+        super().__init__(f"{wanted}, but {got}. {remedy}.")
 
 
 class _StoppedError(Exception):
-    """A try to fetch a file came to nothing."""
+    """An attempt to fetch a file failed."""
 
 
 class _CutError(_StoppedError):
@@ -100,7 +100,7 @@ def download(file: DataFile, folder: Path, advice: str, on_progress: OnProgress 
     part.unlink()
     if not resumed:
         raise DownloadError(
-            f"{file.url} must give the published bytes of {file.name} ({file.checksum})", "other bytes came", advice
+            f"{file.url} must give the published bytes of {file.name} ({file.checksum})", "got other bytes", advice
         )
     download(file, folder, advice, on_progress)  # what lay there was of something else; now from the beginning
 
@@ -162,7 +162,7 @@ def _receive_rest(file: DataFile, part: Path, on_progress: OnProgress | None) ->
             return
         raise _StoppedError(f"the server said: {refusal.code} {refusal.reason}") from None
     except (OSError, HTTPException, ValueError) as error:  # ValueError: it sent us on to an address that is none
-        raise _StoppedError(f"no connection came about ({_reason(error)})") from None
+        raise _StoppedError(f"no connection could be made ({_reason(error)})") from None
     with response:
         goes_on = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
         _write(response, part, start if goes_on else 0, lambda *counts: _tell(on_progress, file.name, *counts))

@@ -49,7 +49,7 @@ def _outliers(
     if images.dtype != np.uint8 or images.shape[1:] != IMAGE_SHAPE or not len(images):
         raise InputError(
             f"{str(path)!r} must hold images of 32 x 32 x 3 bytes",
-            f"{images.dtype} of shape {images.shape} came",
+            f"got {images.dtype} of shape {images.shape}",
             _GET_AGAIN,
         )
     whole = labels.dtype.kind in "iu" and labels.shape == (len(images),)

@@ -43,7 +43,7 @@ def check_data(inputs: Tensor, targets: npt.ArrayLike | Tensor) -> Data:
     if rows != len(probs):
         raise InputError(
             "inputs and targets must have one row for each item",
-            f"{rows:,} and {len(probs):,} rows came",
+            f"got {rows:,} and {len(probs):,} rows",
             "Take the same items of both",
         )
     return Data(inputs.detach(), torch.tensor(probs))
@@ -79,10 +79,10 @@ def summed_loss(model: nn.Module, batch: Data) -> Tensor:
     """Soft cross-entropy of a batch, summed over its rows."""
     logits = outputs_of(model, batch.inputs)
     if not isinstance(logits, Tensor) or logits.shape != batch.targets.shape:
-        came = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+        got = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
         raise InputError(
             f"the model must give logits of shape {tuple(batch.targets.shape)}, one column for each class",
-            f"it gave {came}",
+            f"it gave {got}",
             "Check the classes of targets, or wrap the model",
         )
     return -(batch.targets.to(logits.dtype) * torch.log_softmax(logits, dim=1)).sum()
@@ -93,7 +93,7 @@ def check_finite(name: str, number: float) -> None:
     if not math.isfinite(number):
         raise InputError(
             f"{name} must be finite",
-            "NaN or infinity came",
+            "got NaN or infinity",
             "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0",
         )
 

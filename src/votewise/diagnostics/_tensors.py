@@ -34,9 +34,9 @@ def check_distributions(name: str, values: Any) -> FloatArray:
     given = as_array(values)
     wanted = f"{name} must be distributions, a row of probabilities for each item"
     if hasattr(given, "probs"):
-        raise InputError(wanted, f"{type(given).__name__} came", "Pass votes.probs, the shares it holds")
+        raise InputError(wanted, f"got {type(given).__name__}", "Pass votes.probs, the shares it holds")
     if _are_labels(given):
-        raise InputError(wanted, f"{len(given):,} labels came", "Pass np.eye(K)[labels], K being the number of classes")
+        raise InputError(wanted, f"got {len(given):,} labels", "Pass np.eye(K)[labels], K being the number of classes")
     return check_simplex(name, given)
 
 
@@ -81,7 +81,7 @@ def check_numbers(name: str, values: Any, axes: int, *, or_more: bool = False) -
             "Reshape it",
         )
     if not numbers.isfinite().all():
-        raise InputError(f"{name} must be finite", "NaN or infinity came", "Check the model that gave them")
+        raise InputError(f"{name} must be finite", "got NaN or infinity", "Check the model that gave them")
     return numbers
 
 

@@ -78,12 +78,12 @@ def _normalised(features: Tensor) -> Tensor:
 def _check_features(features: Sequence[Any]) -> list[Tensor]:
     """Return tables (N, D) of one N, on the device of the first."""
     if len(features) < 2:
-        raise InputError("features must hold at least two tables", f"{len(features)} came", "Pass one for each model")
+        raise InputError("features must hold at least two tables", f"got {len(features)}", "Pass one for each model")
     tables = [check_numbers("features", table, 2) for table in features]
     if len({len(table) for table in tables}) > 1:
         raise InputError(
             "features must be of the same items",
-            f"tables of {', '.join(f'{len(table):,}' for table in tables)} rows came",
+            f"got tables of {', '.join(f'{len(table):,}' for table in tables)} rows",
             "Take the same items, in one order, through each model",
         )
     return [table.to(tables[0].device) for table in tables]

@@ -72,7 +72,7 @@ def _check_curve(losses: npt.ArrayLike) -> FloatArray:
     if curve.ndim != 1 or not numbers.size:
         raise InputError(
             "losses must be a list of numbers, at least one of them finite",
-            f"{numbers.size} finite numbers of shape {curve.shape} came",
+            f"got {numbers.size} finite numbers of shape {curve.shape}",
             "Pass the loss after each epoch",
         )
     if numbers.min() < 0:

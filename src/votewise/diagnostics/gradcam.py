@@ -66,7 +66,7 @@ def gradcam_maps(model: nn.Module, layer: nn.Module, inputs: Tensor, classes: An
     device = device_of(model)
     labels = torch.from_numpy(_check_classes(classes, len(given)))
     if all(layer is not module for module in model.modules()):
-        raise InputError("layer must be a module of the model", "another came", "Pick it from model.modules()")
+        raise InputError("layer must be a module of the model", "got another", "Pick it from model.modules()")
     with evaluating(model), arithmetic(device):
         batches = zip(torch.split(given, size), torch.split(labels, size), strict=True)
         return torch.cat([_maps(model, layer, images.to(device), wanted) for images, wanted in batches])
@@ -83,7 +83,7 @@ def upsampled_maps(maps: Tensor, size: tuple[int, int]) -> Tensor:
     """
     check_kind("maps", maps, Tensor, "Pass what gradcam_maps gives")
     if maps.ndim != 3:
-        raise InputError("maps must be of shape (N, h, w)", f"{tuple(maps.shape)} came", "Pass one map for each image")
+        raise InputError("maps must be of shape (N, h, w)", f"got {tuple(maps.shape)}", "Pass one map for each image")
     smooth = functional.interpolate(maps[:, None], size=size, mode="bilinear", align_corners=False)[:, 0]
     # Judged before the rounding of interpolation, which would be scaled up to look like a map.
     varies = maps.amax(dim=(1, 2)) > maps.amin(dim=(1, 2))
@@ -103,7 +103,7 @@ def map_stability(maps: Sequence[Any] | Tensor) -> MapStability:
     if len(tables) < 2 or len({table.shape for table in tables}) > 1:
         raise InputError(
             "maps must be those of at least two runs, of one shape (N, ...)",
-            f"shapes {[tuple(table.shape) for table in tables]} came",
+            f"got shapes {[tuple(table.shape) for table in tables]}",
             "Take the same images through each run",
         )
     total = torch.zeros_like(tables[0], dtype=torch.float64)
@@ -146,7 +146,7 @@ def _logits_of(classes: Tensor, logits: Any) -> Tensor:
     if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(classes):
         raise InputError(
             f"the model must give logits of shape ({len(classes)}, K), items x classes",
-            f"{tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__} came",
+            f"got {tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__}",
             "Wrap the model",
         )
     if not logits.requires_grad:  # nothing but the layer's output could make them
@@ -175,8 +175,8 @@ def _directions(rows: Tensor) -> Tensor:
 
 def _check_activation(output: Any) -> Tensor:
     if not isinstance(output, Tensor) or output.ndim != 4:
-        came = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
-        raise InputError("layer must give a tensor (B, C, h, w)", f"{came} came", "Pick a convolution or block")
+        got = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
+        raise InputError("layer must give a tensor (B, C, h, w)", f"got {got}", "Pick a convolution or block")
     return output
 
 
@@ -188,7 +188,7 @@ def _check_classes(classes: Any, n_items: int) -> IntArray:
     if labels.shape != (n_items,) or labels.dtype.kind not in "iu":
         raise InputError(
             f"classes must be {n_items:,} whole numbers, one for each image",
-            f"an array of shape {labels.shape} and type {labels.dtype} came",
+            f"got an array of shape {labels.shape} and type {labels.dtype}",
             "Pass class indices",
         )
     return labels.astype(np.int64)

@@ -66,7 +66,7 @@ def _check_items(features: Any, reference: Any, *, bias: bool) -> tuple[FloatArr
     if len(size) != len(p):
         raise InputError(
             "features and reference must be of the same items",
-            f"{len(size):,} and {len(p):,} rows came",
+            f"got {len(size):,} and {len(p):,} rows",
             "Take the same items of both",
         )
     return size + bias, p

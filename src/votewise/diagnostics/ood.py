@@ -78,7 +78,7 @@ def logit_margin(logits: npt.ArrayLike | Tensor) -> FloatArray:
     """Greatest logit less the second greatest, (N,)."""
     z = check_matrix("logits", _on_host(logits))
     if z.shape[1] < 2:
-        raise InputError("a margin needs the logits of two classes or more", "one column came", "Use another score")
+        raise InputError("a margin needs the logits of two classes or more", "got one column", "Use another score")
     second, first = np.partition(z, -2, axis=1)[:, -2:].T
     return np.asarray(first - second)
 
@@ -140,7 +140,7 @@ def odin(
     check_number("temperature", temperature, _COLDEST, _HOTTEST)
     batches = _batches(model, inputs, batch_size)
     if not inputs.is_floating_point():
-        raise InputError("inputs must be floating-point to take a step", f"{inputs.dtype} came", "Normalise them first")
+        raise InputError("inputs must be floating-point to take a step", f"got {inputs.dtype}", "Normalise them first")
     step = check_number("epsilon", epsilon, 0, 1e6) / _per_channel(std, inputs)
     with evaluating(model):
         logits = [_logits(model, _more_certain(model, batch, step, temperature)) for batch in batches]
@@ -264,7 +264,7 @@ def _check_scores(name: str, values: npt.ArrayLike | Tensor) -> FloatArray:
     if scores.ndim != 1 or scores.dtype.kind not in "biuf" or not scores.size:
         raise InputError(
             f"{name} must be a list of numbers, at least one",
-            f"{scores.dtype} of shape {scores.shape} came",
+            f"got {scores.dtype} of shape {scores.shape}",
             "Pass one score for each input",
         )
     missing = np.flatnonzero(np.isnan(scores))
@@ -281,13 +281,13 @@ def _check_bank(features: Tensor, bank: Tensor, k: int) -> None:
     if features.shape[1] != bank.shape[1]:
         raise InputError(
             "features and bank must have equally many columns",
-            f"{features.shape[1]:,} and {bank.shape[1]:,} came",
+            f"got {features.shape[1]:,} and {bank.shape[1]:,}",
             "Take both from the same layer",
         )
     if k > len(bank):
         raise InputError(
             f"k must be at most {len(bank):,}, the training features in the bank",
-            f"{k:,} came",
+            f"got {k:,}",
             "Lower k, or pass more training features",
         )
 
@@ -315,8 +315,8 @@ def _logits(model: nn.Module, batch: Tensor) -> Tensor:
 def _check_logits(logits: object, rows: int) -> Tensor:
     if isinstance(logits, Tensor) and logits.ndim == 2 and len(logits) == rows:
         return logits
-    came = f"a tensor of shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
-    raise InputError(f"the model must give logits ({rows}, K) of {rows} inputs", f"it gave {came}", "Wrap the model")
+    got = f"a tensor of shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+    raise InputError(f"the model must give logits ({rows}, K) of {rows} inputs", f"it gave {got}", "Wrap the model")
 
 
 def _per_channel(std: float | Sequence[float], inputs: Tensor) -> Tensor:
@@ -329,7 +329,7 @@ def _per_channel(std: float | Sequence[float], inputs: Tensor) -> Tensor:
     if values.ndim != 1 or len(values) not in {1, channels} or not (values > 0).all() or not np.isfinite(values).all():
         raise InputError(
             f"std must be one positive number, or {channels}, one for each channel",
-            f"{std!r} came",
+            f"got {std!r}",
             "Pass what the pixels were divided by",
         )
     return torch.from_numpy(values).to(inputs.dtype).view(-1, *(1,) * (inputs.ndim - 2))

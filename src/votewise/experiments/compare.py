@@ -59,9 +59,9 @@ class ComparisonPlan:
         for method in self.methods:
             find_method(method)
         if not self.methods:
-            raise InputError("a comparison needs a method", "none came", f"Name some of {', '.join(METHODS)}")
+            raise InputError("a comparison needs a method", "got none", f"Name some of {', '.join(METHODS)}")
         if len(set(self.methods)) < len(self.methods):
-            raise InputError("methods must be different", f"{first_few(self.methods)} came", "Name each once")
+            raise InputError("methods must be different", f"got {first_few(self.methods)}", "Name each once")
         check_whole_number("seeds", self.seeds, least=1)
         check_choice("at", self.at, EPOCHS)
         check_number("the share held out", self.held_out, 0.01, 0.8)

@@ -178,9 +178,7 @@ def run_and_diagnose(
 
 def _check_common_epoch(plans: Mapping[RunConfig, Plan], common_epoch: int | None) -> None:
     if common_epoch is None and any("common" in plan.curvature for plan in plans.values()):
-        raise InputError(
-            'a plan for the checkpoint "common" needs the epoch it is of', "None came", "Pass common_epoch"
-        )
+        raise InputError('a plan for the checkpoint "common" needs the epoch it is of', "got none", "Pass common_epoch")
 
 
 def _still_wanted(

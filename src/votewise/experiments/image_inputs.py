@@ -173,7 +173,7 @@ def _open_archive(path: Path, size: int | None) -> Source:
     ):
         raise InputError(
             f"the array `images` in {str(path)!r} must be uint8 of shape (N, H, W) or (N, H, W, 3)",
-            f"{images.dtype} of shape {images.shape} came",
+            f"got {images.dtype} of shape {images.shape}",
             "Convert it",
         )
     if size is not None and images.shape[1:3] != (size, size):
@@ -186,7 +186,7 @@ def _open_archive(path: Path, size: int | None) -> Source:
     if names is not None and names.shape != images.shape[:1]:
         raise InputError(
             "a .npz must hold an id for each image",
-            f"{len(images):,} images and ids {names.shape} came",
+            f"got {len(images):,} images and ids {names.shape}",
             "Line them up",
         )
     side = images.shape[1] if images.shape[1] == images.shape[2] else None

@@ -115,7 +115,7 @@ def _line_up(votes: Votes, source: Source, missing: str) -> tuple[IntArray, IntA
         if source.count != votes.n_items:
             raise InputError(
                 f"{source.kind} without item ids must have a row for each of {votes.n_items:,} items, in their order",
-                f"{source.count:,} came",
+                f"got {source.count:,}",
                 "Give the ids too, or the rows in the order of the votes",
             )
         return np.arange(votes.n_items), np.arange(votes.n_items), ()
@@ -129,7 +129,7 @@ def _line_up(votes: Votes, source: Source, missing: str) -> tuple[IntArray, IntA
     if unmatched and missing == "error":
         raise InputError(
             f"votes and {source.kind} must have the same items",
-            f"{unmatched} came",
+            f"got {unmatched}",
             "Write ids alike, add what is missing, or leave these out with --missing-inputs drop",
         )
     return np.flatnonzero(rows >= 0), rows[rows >= 0], (f"Left out: {unmatched}.",) if unmatched else ()

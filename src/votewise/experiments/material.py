@@ -42,7 +42,7 @@ class Material:
             if values is not None and len(values) != self.votes.n_items:
                 raise InputError(
                     f"{part} must have a row for each of {self.votes.n_items:,} items",
-                    f"{len(values):,} came",
+                    f"got {len(values):,}",
                     "Line them up with the votes",
                 )
 

@@ -116,7 +116,7 @@ def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> 
     if config.kind != "text" and inputs.shape[1:] != config.input_shape:
         raise InputError(
             f"the model takes {config.kind} of shape {config.input_shape}",
-            f"those that came have {inputs.shape[1:]}",
+            f"got {inputs.shape[1:]}",
             "Give inputs like those it was trained on",
         )
     if not len(inputs):

@@ -66,7 +66,7 @@ def open_texts(path: str | Path, *, column: str | None = None, item: str | None 
 
     table = open_source(path)
     if isinstance(table, np.ndarray):
-        raise InputError("texts must come in a table with named columns", "an array came", "Save them as .csv")
+        raise InputError("texts must come in a table with named columns", "got an array", "Save them as .csv")
     chosen = column or "text"
     names = column_names(table, "the table of texts")
     if chosen not in names:
@@ -147,7 +147,7 @@ def _check_array(array: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biuf":
         raise InputError(
             "an array of features must be numbers, items x features",
-            f"{array.dtype} of shape {array.shape} came",
+            f"got {array.dtype} of shape {array.shape}",
             "Mend it",
         )
     with np.errstate(over="ignore"):

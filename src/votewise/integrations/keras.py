@@ -90,6 +90,6 @@ def _check_size(n_items: int) -> None:
     if n_items > _MOST_ITEMS:
         raise InputError(
             f"there can be at most {_MOST_ITEMS:,} items",
-            f"{n_items:,} came",
+            f"got {n_items:,}",
             "Use a loop of your own, with votewise.integrations.torch",
         )

@@ -56,7 +56,7 @@ def _give_targets(batch: Any, delivery: Delivery, epoch: int) -> None:
     if isinstance(batch, tuple):
         raise InputError(
             "a batch must be a list or a dictionary, which a callback can change",
-            "a tuple came",
+            "got a tuple",
             "Collate into one of those, as torch's default does",
         )
     batch[TARGET if isinstance(batch, dict) else 1] = targets

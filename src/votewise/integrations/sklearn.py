@@ -180,7 +180,7 @@ def _check_rows(X: Any, n_items: int) -> None:
     if (n_rows := _num_samples(X)) != n_items:
         raise InputError(
             "X must have one row for each item of the votes",
-            f"{n_rows:,} rows and {n_items:,} items came",
+            f"got {n_rows:,} rows and {n_items:,} items",
             "Take the same items of both",
         )
 
@@ -191,7 +191,7 @@ def _check_classes(given: npt.NDArray[Any], fitted: npt.NDArray[Any]) -> None:
     if len(given) != len(fitted) or (alike and (given != fitted).any()):
         raise InputError(
             f"y must have the classes of the fit, {first_few(fitted)}",
-            f"{first_few(given)} came",
+            f"got {first_few(given)}",
             "Bring votes into that order with with_classes",
         )
 

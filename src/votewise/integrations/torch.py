@@ -53,13 +53,13 @@ class VotesDataset(Dataset[Any]):
         if is_table or not (hasattr(samples, "__len__") and hasattr(samples, "__getitem__")):
             raise InputError(
                 "samples must have len() and [] by number",
-                f"{type(samples).__name__} came",
+                f"got {type(samples).__name__}",
                 "Pass a map-style dataset or a list",
             )
         if len(samples) != len(votes.item_ids):
             raise InputError(
                 "there must be one sample for each item of the votes",
-                f"{len(samples):,} samples and {len(votes.item_ids):,} items came",
+                f"got {len(samples):,} samples and {len(votes.item_ids):,} items",
                 "Take the same items of both, and parts afterwards with torch.utils.data.Subset",
             )
         self.samples = samples
@@ -161,7 +161,7 @@ def item_rows(batch: Any) -> Tensor:
         return rows
     raise InputError(
         f"a batch must be a dictionary with {ITEM!r} or a pair of inputs and rows of items",
-        f"{_described(batch)} came",
+        f"got {_described(batch)}",
         "Wrap the samples in VotesDataset, and let a collator of your own keep the rows",
     )
 

@@ -146,10 +146,10 @@ class VotesCallback(TrainerCallback):
 def _rows(labels: Tensor | None) -> Tensor:
     """The rows in a batch's labels, (B,)."""
     if labels is None or labels.ndim != 2 or labels.shape[1] != 1 or labels.is_floating_point():
-        came = "none came" if labels is None else f"{labels.dtype} of shape {tuple(labels.shape)} came"
+        got = "got none" if labels is None else f"got {labels.dtype} of shape {tuple(labels.shape)}"
         raise InputError(
             "labels must be the rows of the items, whole numbers (B, 1)",
-            came,
+            got,
             f"Pass data_collator=VotesCollator(...), features with an {ITEM!r} (VotesDataset adds it) and "
             "remove_unused_columns=False",
         )

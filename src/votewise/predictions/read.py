@@ -76,7 +76,7 @@ def read_labels(
         if table.ndim != 1 or table.dtype.kind not in "iu" or len(table) != votes.n_items:
             raise InputError(
                 f"an array of labels must hold {votes.n_items} whole numbers, one for each item of the votes",
-                f"{table.dtype} of shape {table.shape} came",
+                f"got {table.dtype} of shape {table.shape}",
                 "Line it up, or give a table with item ids",
             )
         labels = table[rows]

@@ -40,11 +40,11 @@ FileWriter = Callable[[Path], None]
 class DamagedRecordError(InputError):
     """A record on disk is not what was written."""
 
-    def __init__(self, folder: Path, came: str) -> None:
+    def __init__(self, folder: Path, got: str) -> None:
         """Name the folder and what is wrong with it."""
         super().__init__(
             f"the record in {str(folder)!r} must be whole",
-            came,
+            got,
             "Delete the folder and run again; it will be repeated",
         )
 
@@ -64,7 +64,7 @@ def check_file_names(names: Mapping[str, FileWriter]) -> None:
         raise InputError(
             "names of attached files must be letters, digits, '.', '_' and '-', at most 100, "
             f"start with a letter or digit and be neither {_RECORD} nor {_ARRAYS}",
-            f"{first_few(bad)} came",
+            f"got {first_few(bad)}",
             "Rename them",
         )
 

@@ -174,9 +174,9 @@ def _check_plain(where: str, value: object) -> None:
         raise _not_plain(where, f"it is {value}")
 
 
-def _not_plain(where: str, came: str) -> InputError:
+def _not_plain(where: str, got: str) -> InputError:
     return InputError(
-        f"{where} must be plain JSON", came, "Use dict, list, str, int, finite float, bool and None, nothing else"
+        f"{where} must be plain JSON", got, "Use dict, list, str, int, finite float, bool and None, nothing else"
     )
 
 
@@ -209,7 +209,7 @@ def _number(where: str, value: Any) -> float:
             return float(value)
     except OverflowError:  # a whole number beyond all floats
         pass
-    raise InputError(f"{where} must be a number", f"{value!r} came", "Pass a float")
+    raise InputError(f"{where} must be a number", f"got {value!r}", "Pass a float")
 
 
 def _curve(where: str, values: Any) -> FloatArray:
@@ -220,7 +220,7 @@ def _curve(where: str, values: Any) -> FloatArray:
     if curve.ndim != 1 or (curve.size and curve.dtype.kind not in "iuf"):
         raise InputError(
             f"{where} must hold a number for each epoch",
-            f"{curve.dtype} of shape {curve.shape} came",
+            f"got {curve.dtype} of shape {curve.shape}",
             "Pass a list of numbers",
         )
     return frozen(curve.astype(np.float64))
@@ -229,10 +229,10 @@ def _curve(where: str, values: Any) -> FloatArray:
 def _array(name: str, array: Any) -> Array:
     """A read-only copy in C order, so that equal arrays are equal bytes."""
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or not is_storable(array.dtype):
-        came = f"an array of type {array.dtype}" if type(array) is np.ndarray else type(array).__name__
+        got = f"an array of type {array.dtype}" if type(array) is np.ndarray else type(array).__name__
         raise InputError(
             f"array {name!r} must be a NumPy array of booleans, whole numbers, floats or text",
-            f"{came} came",
+            f"got {got}",
             "Convert it; arrays of objects are never stored, since reading them would run code",
         )
     return frozen(np.array(array, order="C", subok=False))
@@ -248,7 +248,7 @@ def _array_name(name: Any) -> str:
     ):
         raise InputError(
             f"names of arrays must be text of 1 to {_LONGEST_NAME} printable characters without slashes",
-            f"{name!r} came",
+            f"got {name!r}",
             "Rename it",
         )
     return name

@@ -30,7 +30,7 @@ def export_runs(runs: Iterable[RunSummary], path: str | os.PathLike[str]) -> Non
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet"):
-        raise InputError("the table of runs must end in .csv or .parquet", f"{str(path)!r} came", "Rename it")
+        raise InputError("the table of runs must end in .csv or .parquet", f"got {str(path)!r}", "Rename it")
     rows = [dict(_flat(run)) for run in runs]
     names = list(dict.fromkeys(name for row in rows for name in row)) or ["id"]
     columns = {name: [row.get(name) for row in rows] for name in names}

@@ -20,7 +20,7 @@ def holm(p_values: npt.ArrayLike) -> FloatArray:
     p = check_values("p-values", p_values)
     if not ((p >= 0) & (p <= 1)).all():
         raise InputError(
-            "p-values must be a list of numbers between 0 and 1", f"{p_values!r} came", "Pass one family of tests"
+            "p-values must be a list of numbers between 0 and 1", f"got {p_values!r}", "Pass one family of tests"
         )
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)

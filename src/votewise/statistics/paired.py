@@ -85,7 +85,7 @@ def compare_paired(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:
     first, second = check_values("a", a), check_values("b", b)
     if first.shape != second.shape:
         raise InputError(
-            "paired values must be equally many", f"{len(first)} and {len(second)} came", "Line up the seeds"
+            "paired values must be equally many", f"got {len(first)} and {len(second)}", "Line up the seeds"
         )
     # Equal differences of rounded scores differ by the noise of subtraction; rounding makes them the ties they are.
     scale = max(float(np.abs(np.concatenate([first, second])).max()), 1e-300)
@@ -124,5 +124,5 @@ def check_values(name: str, values: npt.ArrayLike) -> FloatArray:
     except (TypeError, ValueError):
         array = np.full(1, np.nan)
     if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
-        raise InputError(f"{name} must be a list of finite numbers", f"{values!r} came", "Pass at least one number")
+        raise InputError(f"{name} must be a list of finite numbers", f"got {values!r}", "Pass at least one number")
     return array

@@ -78,12 +78,12 @@ def _check_prior(prior: float | npt.ArrayLike, n_classes: int) -> FloatArray:
     except (TypeError, ValueError):
         values = np.full((1, 1), np.nan)
     if not np.isfinite(values).all():
-        raise InputError("the prior must be a number or a list of numbers", f"{prior!r} came", "Pass e.g. 1.0")
+        raise InputError("the prior must be a number or a list of numbers", f"got {prior!r}", "Pass e.g. 1.0")
     pseudo = check_matrix("the prior", np.full((1, n_classes), values) if values.ndim == 0 else np.atleast_2d(values))
     if pseudo.shape != (1, n_classes) or (pseudo < 0).any() or pseudo.sum() == 0:
         raise InputError(
             f"the prior must be one number, or {n_classes} numbers, not negative and not all zero",
-            f"{prior!r} came",
+            f"got {prior!r}",
             "Pass e.g. 1.0",
         )
     return np.asarray(pseudo[0])

@@ -60,7 +60,7 @@ class Inputs:
         if values.dtype != torch.uint8 or values.ndim != 4 or values.shape[3] != len(config.mean):
             raise InputError(
                 f"images must be uint8 of shape (N, H, W, {len(config.mean)})",
-                f"{values.dtype} of shape {tuple(values.shape)} came",
+                f"got {values.dtype} of shape {tuple(values.shape)}",
                 "Pass them so, or leave mean and std empty",
             )
         mean = torch.tensor(config.mean, device=device)

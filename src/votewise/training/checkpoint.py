@@ -59,7 +59,7 @@ class ModelConfig:
         """What `to_json` wrote; anything else is an error."""
         values = json.loads(text)
         if not isinstance(values, dict):
-            raise InputError("a model's config must be a JSON object", f"{type(values).__name__} came", "Save it again")
+            raise InputError("a model's config must be a JSON object", f"got {type(values).__name__}", "Save it again")
         if values.pop("format", None) != FORMAT:
             raise InputError(
                 f"the model must be of format {FORMAT}", "it is of another", "Read it with a newer votewise"
@@ -163,9 +163,9 @@ def _check_tensors(path: str | os.PathLike[str], found: Mapping[str, Any], confi
             )
 
 
-def _unreadable(path: str | os.PathLike[str], came: str) -> InputError:
+def _unreadable(path: str | os.PathLike[str], got: str) -> InputError:
     return InputError(
-        f"{os.fspath(path)!r} must be a model saved by votewise train", came, "Check the path, or train it again"
+        f"{os.fspath(path)!r} must be a model saved by votewise train", got, "Check the path, or train it again"
     )
 
 
@@ -179,7 +179,7 @@ def _check_names(values: Mapping[str, Any], known: tuple[str, ...]) -> None:
 
 def _whole(number: Any) -> int:
     if type(number) is not int or not 0 < number < 2**31:
-        raise InputError("a shape must be positive whole numbers", f"{number!r} came", "Save it again")
+        raise InputError("a shape must be positive whole numbers", f"got {number!r}", "Save it again")
     return number
 
 

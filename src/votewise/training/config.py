@@ -73,7 +73,7 @@ class TrainConfig:
         if not (numbers and 0 < self.learning_rate < math.inf and 0 <= self.weight_decay < math.inf):
             raise InputError(
                 "learning_rate must be positive and weight_decay not negative",
-                f"{self.learning_rate!r} and {self.weight_decay!r} came",
+                f"got {self.learning_rate!r} and {self.weight_decay!r}",
                 "Pass e.g. 1e-2 and 1e-4",
             )
         if self.nesterov and not self.momentum:
@@ -81,7 +81,7 @@ class TrainConfig:
         if len(self.mean) != len(self.std) or not all(value > 0 for value in self.std):
             raise InputError(
                 "mean and std must have one number for each channel, and std be positive",
-                f"{self.mean!r} and {self.std!r} came",
+                f"got {self.mean!r} and {self.std!r}",
                 "Pass e.g. (0.5, 0.5, 0.5) and (0.25, 0.25, 0.25)",
             )
         if (self.crop or self.flip) and not self.mean:

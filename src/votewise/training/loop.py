@@ -70,7 +70,7 @@ def train_classifier(
     if len(inputs) != len(delivery.item_ids):
         raise InputError(
             "inputs must have one row for each item of the delivery",
-            f"{len(inputs):,} rows and {len(delivery.item_ids):,} items came",
+            f"got {len(inputs):,} rows and {len(delivery.item_ids):,} items",
             "Take the same items of both",
         )
     device = next(model.parameters()).device

@@ -98,7 +98,7 @@ def find_column(role: str, names: Sequence[str], chosen: str | None) -> str | No
         raise InputError(
             f"the {role} column {chosen!r} must exist",
             f"the columns are {first_few(names)}",
-            f"The nearest is {near[0]!r}" if near else f"Name one of them with {role}= (--{role})",
+            f"Did you mean {near[0]!r}?" if near else f"Name one of them with {role}= (--{role})",
         )
     for known in _ALIASES[role]:
         found = [name for name in names if _canonical(name) in known]

@@ -131,7 +131,7 @@ def _is_plain(source: Any, form: str | None, columns: _Columns, export: str | No
     if export is not None and (named or is_array):
         raise InputError(
             "format and question are for exports of annotation tools",
-            f"{' and '.join(named) or 'an array'} came too",
+            f"{' and '.join(named) or 'an array'} is given too",
             "Leave them out",
         )
     return bool(named) or is_array
@@ -284,13 +284,13 @@ def _read_numbers(table: pl.LazyFrame, form: str, columns: _Columns, rules: Rule
 
 def _read_array(array: npt.NDArray[Any], form: str | None, rules: Rules) -> Votes:
     if form == "long":
-        raise InputError("a long table needs named columns", "an array came", "Use a frame or a file with a header")
+        raise InputError("a long table needs named columns", "got an array", "Use a frame or a file with a header")
     if form == "wide":
         import polars as pl
 
         if array.ndim != 2 or array.dtype.kind not in "iufU":
             raise InputError(
-                "a wide array must be items x annotators", f"{array.dtype} of shape {array.shape} came", "Reshape it"
+                "a wide array must be items x annotators", f"got {array.dtype} of shape {array.shape}", "Reshape it"
             )
         wide = pl.DataFrame(array, schema=[str(column) for column in range(array.shape[1])])
         return _read_wide(wide.lazy(), wide.columns, _Columns(None, None, None), rules)

@@ -97,7 +97,7 @@ def stratified_split(
     if strata.shape != (len(item_ids),):
         raise InputError(
             f"strata must hold one group for each of {len(item_ids)} items",
-            f"shape {strata.shape} came",
+            f"got shape {strata.shape}",
             "Line them up",
         )
     _, group = np.unique(strata, return_inverse=True)

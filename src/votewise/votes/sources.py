@@ -94,7 +94,7 @@ def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) ->
     check_file(path)
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise InputError(
-            f"a table must end in {', '.join(TABLE_SUFFIXES)}", f"{str(path)!r} came", "Convert it to one of those"
+            f"a table must end in {', '.join(TABLE_SUFFIXES)}", f"got {str(path)!r}", "Convert it to one of those"
         )
     if path.suffix.lower() == ".npy":
         return _load_array(path)
@@ -143,7 +143,7 @@ def _load_array(path: Path) -> npt.NDArray[Any]:
         ) from None
     if not isinstance(loaded, np.ndarray):
         raise InputError(
-            f"{str(path)!r} must be one NumPy array", "an archive of several came", "Save the one array with np.save"
+            f"{str(path)!r} must be one NumPy array", "got an archive of several", "Save the one array with np.save"
         )
     return loaded
 
@@ -157,7 +157,7 @@ def _open_frame(source: Any) -> pl.LazyFrame:
     if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
             "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array",
-            f"{type(source).__name__} came",
+            f"got {type(source).__name__}",
             "Convert it to one of those",
         )
     with engine_errors("the frame"):

@@ -160,8 +160,8 @@ class Votes:
         """
         rows = check_rows(items, self.n_items)
         if not len(rows) or len(np.unique(rows)) < len(rows):
-            came = "some come more than once" if len(rows) else "none came"
-            raise InputError("items must be different row numbers, at least one", came, "Take each item once")
+            got = "some come more than once" if len(rows) else "got none"
+            raise InputError("items must be different row numbers, at least one", got, "Take each item once")
         return Votes(
             self.item_ids[rows],
             self.classes,
@@ -259,8 +259,8 @@ def check_class_names(classes: Sequence[str]) -> tuple[str, ...]:
     names = tuple(str(name) for name in classes)
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if not names or repeated or "" in names:
-        came = f"{first_few(repeated)} stands there twice" if repeated else "one is empty" if names else "none came"
-        raise InputError("class names must be different, non-empty and at least one", came, "Name each class once")
+        got = f"{first_few(repeated)} stands there twice" if repeated else "one is empty" if names else "got none"
+        raise InputError("class names must be different, non-empty and at least one", got, "Name each class once")
     return names
 
 
@@ -303,12 +303,12 @@ def check_item_ids(item_ids: Sequence[Any] | npt.NDArray[Any]) -> StrArray:
     names, times = np.unique(ids, return_counts=True)
     repeated = names[times > 1]
     if repeated.size or (ids == "").any():
-        came = (
+        got = (
             f"{repeated.size:,} come more than once ({first_few(repeated)})"
             if repeated.size
             else f"row {int((ids == '').argmax())} has none"
         )
-        raise InputError("item ids must be different and not empty", came, "Give each item one row and one id")
+        raise InputError("item ids must be different and not empty", got, "Give each item one row and one id")
     return ids
 
 
@@ -336,7 +336,7 @@ def _name_rows_and_columns(
     if (len(ids), len(names)) != matrix.shape:
         raise InputError(
             f"a table of shape {matrix.shape} needs {matrix.shape[0]} item ids and {matrix.shape[1]} class names",
-            f"{len(ids)} and {len(names)} came",
+            f"got {len(ids)} and {len(names)}",
             "Give one id a row and one name a column",
         )
     return ids, names

@@ -34,13 +34,13 @@ BROKEN = {
     "NaN": (b'{"a": {"b": NaN}}', "the file {} must be JSON, but it holds NaN, which is none. Write null instead."),
     "infinity": (b'{"a": {"b": -Infinity}}', "the file {} must be JSON, but it holds -Infinity, which is none. Write null instead."),
     "a key twice": (b'{"1": {"7": 0, "8": 1, "7": 2}}', "the file {} must name each key of an object once, but '7' stands there twice. Mend it."),
-    "text": (b'"hello"', "the file {} must hold objects, in a list or by name, but text came. " + TABLE),
-    "a number": (b"3", "the file {} must hold objects, in a list or by name, but a number came. " + TABLE),
-    "null": (b"null", "the file {} must hold objects, in a list or by name, but null came. " + TABLE),
-    "an empty list": (b"[]", "the file {} must hold objects, in a list or by name, but a list without any came. " + TABLE),
-    "an empty object": (b"{}", "the file {} must hold objects, in a list or by name, but an object without any came. " + TABLE),
-    "a list of lists": (b"[[1], [2]]", "the file {} must hold objects, in a list or by name, but a list of a list came. " + TABLE),
-    "a mixed list": (b'[{"a": 1}, 2]', "the file {} must hold objects, in a list or by name, but a list of a number came. " + TABLE),
+    "text": (b'"hello"', "the file {} must hold objects, in a list or by name, but got text. " + TABLE),
+    "a number": (b"3", "the file {} must hold objects, in a list or by name, but got a number. " + TABLE),
+    "null": (b"null", "the file {} must hold objects, in a list or by name, but got null. " + TABLE),
+    "an empty list": (b"[]", "the file {} must hold objects, in a list or by name, but got a list without any. " + TABLE),
+    "an empty object": (b"{}", "the file {} must hold objects, in a list or by name, but got an object without any. " + TABLE),
+    "a list of lists": (b"[[1], [2]]", "the file {} must hold objects, in a list or by name, but got a list of a list. " + TABLE),
+    "a mixed list": (b'[{"a": 1}, 2]', "the file {} must hold objects, in a list or by name, but got a list of a number. " + TABLE),
     "something else": (b'[{"colour": "red"}]', "a .json file must be an export that is known, but this one is none (its objects have 'colour'). Say which it is with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot), or make a long table (.csv, .jsonl) of it."),
     "people, not labels": (b'{"Ann1": {"Age": 30, "Gender": "f"}}', "a .json file must be an export that is known, but this one is none"),
     "half a character": (b'{"\\ud800": {"annotations": "1", "annotators": "Ann1"}}', "the export must be readable, but reading it failed: "),
@@ -125,13 +125,13 @@ def test_plain_lines_stay_plain(tmp_path: Path) -> None:
 
 
 USES = {
-    "form with format": ({"form": "long", "format": "doccano"}, "format and question are for exports of annotation tools, but form came too. Leave them out."),
-    "label with question": ({"label": "label", "question": "q"}, "format and question are for exports of annotation tools, but label came too. Leave them out."),
-    "unknown": ({"format": "labelstudio"}, f"format must be one of {', '.join(FORMATS)}, but 'labelstudio' came. The nearest is 'label-studio'."),
+    "form with format": ({"form": "long", "format": "doccano"}, "format and question are for exports of annotation tools, but form is given too. Leave them out."),
+    "label with question": ({"label": "label", "question": "q"}, "format and question are for exports of annotation tools, but label is given too. Leave them out."),
+    "unknown": ({"format": "labelstudio"}, f"format must be one of {', '.join(FORMATS)}, but got 'labelstudio'. Did you mean 'label-studio'?"),
     "another kind": ({"format": "peerannot"}, "this file must be a peerannot export, but it is another .jsonl file. Leave format out."),
     "a table's": ({"format": "popquorn"}, "this file must be a popquorn export, but it is another .jsonl file. Leave format out."),
-    "several": ({"several": "some"}, "several must be one of error, drop, each, but 'some' came. Pick one of those."),
-    "no questions": ({"question": "q"}, "a doccano export has one question, without a name, but 'q' came. Leave question out."),
+    "several": ({"several": "some"}, "several must be one of error, drop, each, but got 'some'. Pick one of those."),
+    "no questions": ({"question": "q"}, "a doccano export has one question, without a name, but got 'q'. Leave question out."),
 }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_options_that_do_not_fit(use: str) -> None:
 
 def test_options_of_exports_on_other_sources(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match="format and question are for exports of annotation tools, but an array came too"
+        InputError, match="format and question are for exports of annotation tools, but an array is given too"
     ):
         read_votes(np.eye(2), question="q")
     table = pd.DataFrame({"item": [1, 2], "label": ["a", "b"]})
@@ -160,7 +160,7 @@ def test_options_of_exports_on_other_sources(tmp_path: Path) -> None:
         "this table must be a prodigy export, but its columns are 'item', 'label'. Leave format out."
     )
     for name in ("lewidi_2023.json", "peerannot/answers.json"):
-        with pytest.raises(InputError, match="by key, but 'text' came"):
+        with pytest.raises(InputError, match="by key, but got 'text'"):
             read_votes(SAMPLES / name, item="text")
 
 

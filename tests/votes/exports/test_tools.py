@@ -256,7 +256,7 @@ def test_label_studio_several_questions_are_not_guessed(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(path, question="moods")
     assert str(error.value) == (
-        "the question of this Label Studio export must be one of mood, q, but 'moods' came. The nearest is 'mood'."
+        "the question of this Label Studio export must be one of mood, q, but got 'moods'. Did you mean 'mood'?"
     )
 
 
@@ -292,7 +292,7 @@ def test_label_studio_short_multiple_choices() -> None:
     with pytest.raises(InputError, match="an answer must name one class"):
         read_votes(pl.DataFrame(rows))
     regions = '[{"start": 1, "end": 2, "labels": ["PER"]}]'
-    with pytest.raises(InputError, match="an answer must name a class, but a list without 'choices'"):
+    with pytest.raises(InputError, match="an answer must name a class, but got a list without 'choices'"):
         read_votes(pl.DataFrame({**rows, "q": [regions, regions, regions]}), question="q")
 
 
@@ -740,7 +740,7 @@ def test_peerannot_metadata(tmp_path: Path) -> None:
         read_votes(answers)
     assert read_votes(answers, classes=["2", "0"]).counts.tolist() == [[1, 1], [1, 0]]
     write(tmp_path / "metadata.json", [1])
-    with pytest.raises(InputError, match="must hold an object, but a list came"):
+    with pytest.raises(InputError, match="must hold an object, but got a list"):
         read_votes(answers)
 
 

@@ -40,7 +40,7 @@ def datasets(
     else:
         raise InputError(
             "datasets takes nothing, NAME, or fetch NAME",
-            f"{' '.join(filter(None, (verb, name)))!r} came",
+            f"got {' '.join(filter(None, (verb, name)))!r}",
             "Run 'votewise datasets' for the names",
         )
 

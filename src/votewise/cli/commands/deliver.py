@@ -42,9 +42,9 @@ def deliver(
 
     chosen = find_method(method)
     if hold > 1 and method not in _HELD:
-        raise InputError(f"--hold is for {' and '.join(_HELD)}", f"--method {method} came", "Leave it out")
+        raise InputError(f"--hold is for {' and '.join(_HELD)}", f"got --method {method}", "Leave it out")
     if output.suffix.lower() != ".npy":
-        raise InputError("the output must end in .npy", f"{str(output)!r} came", "Rename it")
+        raise InputError("the output must end in .npy", f"got {str(output)!r}", "Rename it")
     votes = load_votes()
     delivery = chosen.build(votes, seed, hold)
     with whole_file(output) as partial:

@@ -42,7 +42,7 @@ def predict(
     check_prediction_path(output)
     network, config = load_model(model)
     if kind != config.kind:
-        raise InputError(f"the model takes {config.kind}", f"--{kind} came", f"Give --{config.kind}")
+        raise InputError(f"the model takes {config.kind}", f"got --{kind}", f"Give --{config.kind}")
     source = inputs.open_as(Reading.from_dict(config.reading), item=item)
     silent = quiet or as_json
     with options.progress(silent) as display:

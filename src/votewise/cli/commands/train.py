@@ -120,12 +120,12 @@ def _fit(material: Material, reading: Reading, choices: Choices, device: str, si
 
 def _check_outputs(model: Path, predictions: Path | None, held_out: float) -> None:
     if model.suffix.lower() != ".safetensors":
-        raise InputError("the model must end in .safetensors", f"{str(model)!r} came", "Rename it")
+        raise InputError("the model must end in .safetensors", f"got {str(model)!r}", "Rename it")
     if predictions is None:
         return
     check_choice("the suffix of --predictions", predictions.suffix.lower(), (".csv", ".parquet"))
     if held_out == 0:
-        raise InputError("--predictions are those of held-out items", "--held-out 0 came", "Hold some out")
+        raise InputError("--predictions are those of held-out items", "got --held-out 0", "Hold some out")
 
 
 def _doubts(scores: Scores | None) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ def _checksum(records: Any, material: Material | None) -> str:
     if len(sums) > 1:
         raise InputError(
             "runs and votes must be of the same data",
-            f"checksums {', '.join(sorted(name[:8] for name in sums))} came",
+            f"got checksums {', '.join(sorted(name[:8] for name in sums))}",
             "Pass the data the runs were made on, and keep runs on other data in another folder",
         )
     return sums.pop() if sums else ""

@@ -37,7 +37,7 @@ def read_results(folder: str | os.PathLike[str]) -> Evidence:
     form = record.config.get("form")
     if form != FORM:
         raise InputError(
-            f"{str(store.folder)!r} must hold results of form {FORM}", f"form {form!r} came", "Reduce the runs again"
+            f"{str(store.folder)!r} must hold results of form {FORM}", f"got form {form!r}", "Reduce the runs again"
         )
     return _evidence(record)
 

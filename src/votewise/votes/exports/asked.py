@@ -48,7 +48,7 @@ def choose_question(asked: Asked, found: Sequence[str], title: str) -> str:
 def refuse_question(asked: Asked, title: str) -> None:
     """Refuse the name of a question where there is but one without a name."""
     if asked.question is not None:
-        raise InputError(f"{title} has one question, without a name", f"{asked.question!r} came", "Leave question out")
+        raise InputError(f"{title} has one question, without a name", f"got {asked.question!r}", "Leave question out")
 
 
 def item_of(record: dict[str, Any], asked: Asked, usual: Sequence[str], inside: Sequence[str] = ()) -> str:
@@ -98,7 +98,7 @@ def class_of(value: Any) -> str:
     """A class as text, or an error where a tool wrote something nested or nothing."""
     name = name_of(value)
     if name is None:
-        raise InputError("a class must be text or a number", f"{describe(value)} came", _UNEDITED)
+        raise InputError("a class must be text or a number", f"got {describe(value)}", _UNEDITED)
     return name
 
 
@@ -106,7 +106,7 @@ def objects(value: Any, what: str) -> list[dict[str, Any]]:
     """A list of JSON objects; nothing counts as none."""
     found = [] if value is None else value
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise InputError(f"{what} must be a list of objects", f"{describe(value)} came", _UNEDITED)
+        raise InputError(f"{what} must be a list of objects", f"got {describe(value)}", _UNEDITED)
     return found
 
 

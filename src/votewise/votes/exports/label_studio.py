@@ -205,7 +205,7 @@ def _classes_of_cell(cell: str | None) -> list[str]:
     if any(isinstance(value, dict) and not any(kind in value for kind in _KINDS) for value in values):
         raise InputError(
             "an answer must name a class",
-            f"{describe(found)} without {first_few(_KINDS)} came",
+            f"got {describe(found)} without {first_few(_KINDS)}",
             "Say which column holds classes with question= (--question)",
         )
     return [name for value in values for name in (_classes(value) if isinstance(value, dict) else [class_of(value)])]

@@ -25,7 +25,7 @@ def read(tree: Tree, asked: Asked) -> Votes:
     """Votes from the annotations themselves; soft labels are rounded, and at times of merged classes."""
     assert isinstance(tree, dict)
     if asked.item is not None:
-        raise InputError(f"a {_TITLE} names items by key", f"{asked.item!r} came", "Leave item out")
+        raise InputError(f"a {_TITLE} names items by key", f"got {asked.item!r}", "Leave item out")
     main = sorted({str(item.get("annotation task", "annotations")) for item in tree.values()})
     others = sorted({name for item in tree.values() for name in _others(item)})
     question = (

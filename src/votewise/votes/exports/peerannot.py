@@ -25,7 +25,7 @@ def read(tree: Tree, asked: Asked) -> Votes:
     assert isinstance(tree, dict)
     refuse_question(asked, _TITLE)
     if asked.item is not None:
-        raise InputError(f"{_TITLE} name items by key", f"{asked.item!r} came", "Leave item out")
+        raise InputError(f"{_TITLE} name items by key", f"got {asked.item!r}", "Leave item out")
     names, told = _class_names(asked)
     answers = [
         Answer(item, worker, _class(label, names), "unanswered" if label == -1 else None)

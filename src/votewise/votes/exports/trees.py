@@ -35,7 +35,7 @@ def load_object(path: Path) -> dict[str, Any]:
     what = f"the file {str(path)!r}"
     found = _parse(_decode(path.read_bytes(), what), what)
     if not isinstance(found, dict):
-        raise InputError(f"{what} must hold an object", f"{describe(found)} came", "Mend it or put it elsewhere")
+        raise InputError(f"{what} must hold an object", f"got {describe(found)}", "Mend it or put it elsewhere")
     return found
 
 
@@ -98,12 +98,12 @@ def _check_tree(root: Any, what: str) -> Tree:
     children = list(root.values()) if isinstance(root, dict) else root if isinstance(root, list) else None
     if children and all(isinstance(child, dict) for child in children):
         return root
-    came = describe(root)
+    got = describe(root)
     if children is not None:
         odd = next((child for child in children if not isinstance(child, dict)), None)
-        came += f" of {describe(odd)}" if children else " without any"
+        got += f" of {describe(odd)}" if children else " without any"
     raise InputError(
         f"{what} must hold objects, in a list or by name",
-        f"{came} came",
+        f"got {got}",
         "Export the answers of an annotation tool, or make a long table (.csv, .jsonl) of them",
     )
