@@ -1,10 +1,10 @@
-"""Ours beside theirs: the one shape of result that every table is made of."""
+"""Ours beside the paper's: the one shape of result that every table is made of."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtrit
@@ -12,11 +12,14 @@ from scipy.special import stdtrit
 from votewise.papers.same_target.published import Published
 from votewise.report.content import Spread
 
-# How often two honest runs of one experiment, of other seeds, are to be found in agreement.
-_CHANCE = 0.95
+# Confidence level of the agreement test.
+_CONFIDENCE = 0.95
 
-# Seeds, below which a mean decides nothing.
+# With fewer seeds than this a mean decides nothing.
 ENOUGH = 3
+
+# A standard deviation and its degrees of freedom.
+Deviation = tuple[float, int]
 
 
 @dataclass(frozen=True)
@@ -28,23 +31,25 @@ class Cell:
         column: of the table.
         ours: None where no run has it.
         published: None where the paper has none.
+        deviation: SD over seeds and its degrees of freedom, where several cells share one; else this cell's own.
     """
 
     row: str
     column: str
     ours: Spread | None
     published: Published | None
+    deviation: Deviation | None = None
 
     @property
     def distance(self) -> float | None:
         """Ours less the paper's in standard errors of that difference, SD sqrt(1 / n_paper + 1 / n_ours).
 
-        SD is pooled from both, as two samples of one experiment have one spread; ours where the paper prints none. None
-        where there is neither.
+        SD is pooled from both, as two samples of one experiment have one spread; ours alone where the paper prints
+        none. None where there is neither.
         """
         if self.ours is None or self.published is None:
             return None
-        sd, _ = self._pooled
+        sd, _ = self._deviation
         if not (sd > 0 and math.isfinite(self.ours.mean)):
             return None
         error = sd * math.sqrt(1 / self.published.seeds + 1 / self.ours.n)
@@ -64,18 +69,40 @@ class Cell:
             return "too few seeds"
         if self.distance is None:
             return "no spread"
-        _, freedom = self._pooled
-        return "agrees" if abs(self.distance) <= stdtrit(freedom, (1 + _CHANCE) / 2) else "apart"
+        _, freedom = self._deviation
+        return "agrees" if abs(self.distance) <= stdtrit(freedom, (1 + _CONFIDENCE) / 2) else "apart"
 
     @property
-    def _pooled(self) -> tuple[float, int]:
-        """The SD of the samples that have one, and its degrees of freedom; NaN and 0 of none."""
-        assert self.ours is not None
-        assert self.published is not None
-        samples = ((self.ours.sd, self.ours.n), (self.published.sd, self.published.seeds))
-        known = [(sd, n - 1) for sd, n in samples if sd is not None and math.isfinite(sd)]
-        freedom = sum(free for _, free in known)
-        return math.sqrt(sum(free * sd**2 for sd, free in known) / freedom) if freedom else math.nan, freedom
+    def _deviation(self) -> Deviation:
+        return pooled_sd(self.samples) if self.deviation is None else self.deviation
+
+    @property
+    def samples(self) -> list[tuple[float | None, int]]:
+        """SD and size of our sample and of the paper's, as far as there are any."""
+        ours = [] if self.ours is None else [(self.ours.sd, self.ours.n)]
+        return ours if self.published is None else [*ours, (self.published.sd, self.published.seeds)]
+
+
+def pooled_sd(samples: Iterable[tuple[float | None, int]]) -> Deviation:
+    """The SD that samples share, each given by its SD and size, and its degrees of freedom; NaN and 0 of none."""
+    known = [(sd, n - 1) for sd, n in samples if sd is not None and math.isfinite(sd)]
+    freedom = sum(free for _, free in known)
+    return math.sqrt(sum(free * sd**2 for sd, free in known) / freedom) if freedom else math.nan, freedom
+
+
+def sharing_sd(cells: Sequence[Cell], alike: Callable[[Cell], Hashable]) -> tuple[Cell, ...]:
+    """Cells with one SD for all that are alike: single SDs of three or five seeds say little.
+
+    Args:
+        cells: of a table.
+        alike: what cells that share an SD have in common. Only those with a published number count.
+    """
+    samples: dict[Hashable, list[tuple[float | None, int]]] = {}
+    for cell in cells:
+        if cell.published is not None:
+            samples.setdefault(alike(cell), []).extend(cell.samples)
+    shared = {key: pooled_sd(theirs) for key, theirs in samples.items()}
+    return tuple(replace(cell, deviation=shared.get(alike(cell))) for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -85,11 +112,11 @@ class PairedTest:
     Attributes:
         row: what is tested, and against what.
         column: of the table.
-        alternative: "two-sided", or whether the first is thought "less" or "greater".
+        alternative: "two-sided", or whether the first is expected to be "less" or "greater".
         n: pairs.
         difference: mean over pairs, first less second; NaN without pairs.
         favourable: pairs in which the first is better: below in losses and calibration errors, else above.
-        untied: pairs that differ, which alone the test goes by.
+        untied: pairs that differ; only these count in the test.
         p_value: None where fewer than two pairs allow no test.
         published_p: the paper's, where it prints one.
         p_holm: adjusted over the tests of the table, where the paper adjusts.

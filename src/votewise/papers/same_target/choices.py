@@ -10,10 +10,10 @@ import numpy as np
 
 from votewise.experiments.measure import SLICES
 from votewise.papers.same_target import published, readings
-from votewise.papers.same_target.cells import Cell, spread
+from votewise.papers.same_target.cells import Cell, sharing_sd, spread
 from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.names import BOTH, COLUMNS, METHODS, MIXED
-from votewise.papers.same_target.published import METRICS, QUOTED, Published
+from votewise.papers.same_target.names import BOTH, COLUMNS, HARD, METHODS, MIXED
+from votewise.papers.same_target.published import METRICS, QUOTED, SWEEP, Published
 from votewise.papers.same_target.scalars import likeness, soft_less_sls
 
 _SCORED = ("soft", "sls", "majority", "label-smoothing", "mixup")
@@ -77,7 +77,7 @@ def _distance(cell: Cell, used: Cell) -> float | None:
     """How far a number is from the published, by the spread of the reading used where the paper prints none."""
     if cell.ours is None or used.ours is None:
         return cell.distance
-    return replace(cell, ours=replace(cell.ours, sd=used.ours.sd)).distance
+    return replace(cell, ours=replace(cell.ours, sd=used.ours.sd), deviation=used.deviation).distance
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ def choices(evidence: Evidence) -> Choices:
     """Every open choice that the runs can tell something about."""
     found = (
         _of_scores(evidence, "which epoch is scored", {"best": "soft_nll_best", "last": "soft_nll_last"}, "soft_nll"),
+        _epoch_with_few_votes(evidence),
         _of_scores(evidence, "label that accuracy is by", _LABELS, "accuracy", used="true"),
         _of_scores(evidence, "bins of ECE", {str(n): f"ece/{n}" for n in (10, 15, 20)}, "ece", used="15"),
         _of_scores(evidence, "what ECE calls correct", _CORRECT, "ece", used="the true label"),
@@ -119,6 +120,26 @@ def _of_scores(
             yield _cell(evidence, method, name, METHODS[method], published.TABLE_2[method, 10, column])
 
     return Choice(question, {reading: tuple(cells(name)) for reading, name in names.items()}, used)
+
+
+def _epoch_with_few_votes(evidence: Evidence) -> Choice:
+    """Interpretations of Table 1."""
+
+    def cells(name: str) -> tuple[Cell, ...]:
+        found = [
+            Cell(
+                "",
+                f"{METHODS[method]}, {votes} votes",
+                spread(evidence.values(Group(method, votes), name).values()),
+                published.TABLE_1[method, 5, str(votes)],
+            )
+            for method in ("soft", *HARD)
+            for votes in SWEEP
+        ]
+        return sharing_sd(found, lambda _: "all")
+
+    found = {"best": cells("soft_nll_best"), "last": cells("soft_nll_last")}
+    return Choice("which epoch is scored, few votes", found, "best")
 
 
 def _mixups(evidence: Evidence) -> Choice:

@@ -48,6 +48,11 @@ def _lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
     if diagnosed.size:
         span = f"{diagnosed.min():.1f} to {diagnosed.max():.1f} s each"
         yield "diagnoses", f"{len(diagnosed)}, {span}, {_minutes(diagnosed.sum())} in all"
+        planned = int((_column(evidence, "diagnosis_as_planned") == 1).sum())
+        yield (
+            "diagnoses of exactly what would be measured today",
+            f"{planned} of {len(diagnosed)}; others stand for them",
+        )
     each = _seconds_of_kinds(evidence, diagnosis)
     yield from _of_suite("all runs of the paper", all_runs(), float(trained.mean()), each)
     for name, suite in SUITES.items():

@@ -32,6 +32,7 @@ METHODS = {
 
 COLUMNS = {
     "soft_nll": "soft NLL",
+    "scaled": "soft NLL, temperature fitted",
     "accuracy": "accuracy",
     "accuracy_majority": "accuracy by majority",
     "ece": "ECE",

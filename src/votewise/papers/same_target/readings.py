@@ -1,32 +1,34 @@
-"""How what the paper leaves open is read here: as is usual, unless another reading fits its numbers clearly better.
+"""How we interpret what the paper leaves open: the usual way, unless another clearly fits its numbers better.
 
-`choices` shows what each reading gives.
+`choices` shows what each interpretation gives.
 """
 
 from __future__ import annotations
 
-# The slice of high disagreement, of those that `high_disagreement_slices` names; and the likely ones, to be measured.
+# The slice of high disagreement in Tables 4 and 6, by its name in `high_disagreement_slices`; and the likely ones,
+# which are measured. Figures 6 and 9 take the top fifth.
 SLICE = "top-5%"
 LIKELY_SLICES = ("top-10%", SLICE)
 
-# ODIN's step is taken in the network's inputs, not in pixels; KNN's features are as long as they are.
+# ODIN's step is taken in the network's inputs, not in pixels; KNN's features are not normalised.
 SCORE_READINGS = {"odin": "odin_in_inputs", "knn": "knn_by_length"}
+SETTINGS = {"odin": "T 1000 and a step of 0.0014 in the network's inputs", "knn": "k 50 and features as they are"}
 
 # Features of two models are compared on the images that both held out.
 FEATURE_IMAGES = "held_out"
 
-# Maps of two models: on images that all share, of the class most people chose, as the layer gives them. None fits well.
+# Grad-CAM maps of two models: on images that all share, of the majority's class, at the layer's size. None fits well.
 MAP_IMAGES = "shared"
 MAPS = "maps_raw"
 
-# "95 % of its best": the first epoch with 95 % of the loss's way down behind it. Were SLS and soft labels exchanged,
-# the printed number would be this one and none of the others.
+# "95 % of its best": the first epoch after which the loss has made 95 % of its total descent. If the paper exchanged
+# SLS and soft labels, this interpretation gives its number and the others do not.
 NEARNESS = "descent"
 
-# The variance that drawn labels give the last layer's gradient, from 100 of them.
+# The variance of the last layer's gradient over labels drawn from the votes: from 100 draws.
 GRADIENT = "spearman_sampled"
 
 
 def score_reading(score: str) -> str:
-    """The number of a diagnosis that stands for a score of the paper's."""
+    """The name, in a diagnosis, of what we take the paper's score to be."""
     return SCORE_READINGS.get(score, score)

@@ -7,20 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from votewise.papers.same_target import published, readings
-from votewise.papers.same_target.cells import Cell, PairedTest, Table, spread
+from votewise.papers.same_target.cells import Cell, PairedTest, Table, sharing_sd, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import COLUMNS, HARD, METHODS, row_name
 from votewise.papers.same_target.published import METRICS, SCORES, SWEEP, PaperTable
 from votewise.statistics import holm, wilcoxon
 
-_SMALLER_IS_BETTER = ("soft_nll", "ece", "kl", "soft_brier")
+_SMALLER_IS_BETTER = ("soft_nll", "scaled", "ece", "kl", "soft_brier")
 
 # Columns of Tables 2 and 3. The paper does not say whether accuracy is by the true or the majority label, so both stand
 # beside its number. The floor is the ECE that a perfectly calibrated model would show.
 _SCORES_OF_RUNS = {
     "soft_nll": "soft_nll",
+    "scaled": "",
     "accuracy": "accuracy",
     "accuracy_majority": "accuracy",
     "ece": "ece",
@@ -35,9 +37,10 @@ _SLICE_NOTE = (
     f"{readings.SLICE} fits its numbers best (see Choices) and stands beside them."
 )
 _OTHERS_NOTE = "Beyond the paper: majority vote, label smoothing and mixup."
+_OUR_SD_NOTE = "The paper prints no SD here: distances are in units of ours, pooled over the methods of a column."
 _SCORE_NOTE = (
-    "ODIN and KNN have settings the paper does not print. Here: T 1000 and a step of 0.0014 in the network's inputs; "
-    "k 50 and features as they are (see Choices)."
+    "ODIN and KNN have settings the paper does not print. Here: "
+    f"{'; '.join(f'{score.upper()}, {words}' for score, words in readings.SETTINGS.items())} (see Choices)."
 )
 
 # The paper's SLS of five seeds: those it shares with the other hard deliveries.
@@ -62,8 +65,9 @@ def table_1(evidence: Evidence) -> Table:
         for votes, printed in zip(SWEEP, published.TABLE_1_P[method], strict=True)
     ]
     return Table(
-        "table-1", "soft NLL with few votes an item", _without_votes(cells), adjusted(tests),
-        ("The paper prints no SD here: apart is in units of ours.",),
+        "table-1", "soft NLL with few votes per item",
+        sharing_sd(_without_votes(cells), lambda _: "all"), adjusted(tests),
+        ("The paper prints no SD here: distances are in units of ours, pooled over the 16 cells.",),
     )  # fmt: skip
 
 
@@ -152,14 +156,17 @@ def table_6(evidence: Evidence) -> Table:
         for method in ("sls", "soft")
         for part in ("full", *readings.LIKELY_SLICES)
     ]  # fmt: skip
-    return Table("table-6", "largest curvature with few votes an item", tuple(cells), notes=(_SLICE_NOTE,))
+    shared = sharing_sd(cells, lambda cell: (cell.row.split(",")[0], cell.column))
+    note = "Distances are in units of the SD that the four numbers of votes of a method share, ours and the paper's."
+    return Table("table-6", "largest curvature with few votes per item", shared, notes=(note, _SLICE_NOTE))
 
 
 def table_7(evidence: Evidence) -> Table:
     """Telling SVHN from held-out images."""
     return Table(
         "table-7", "AUROC against SVHN", _detected(evidence, "svhn", SCORES, published.TABLE_7),
-        notes=(_SCORE_NOTE, _OTHERS_NOTE),
+        adjusted([_detection_test(evidence, "svhn", score, "two-sided") for score in SCORES]),
+        (_SCORE_NOTE, _OTHERS_NOTE),
     )  # fmt: skip
 
 
@@ -173,13 +180,10 @@ def table_8(evidence: Evidence) -> Table:
     tests = []
     for score in SCORES:
         for alternative, printed in (("greater", published.TABLE_8_P[score]), ("two-sided", None)):
-            name = _auroc("cifar100", score)
-            test = paired_test(evidence, Group("sls"), Group("soft"), score, name, alternative)
-            tests.append(replace(test, published_p=printed))
+            tests.append(replace(_detection_test(evidence, "cifar100", score, alternative), published_p=printed))
     return Table(
-        "table-8", "AUROC against CIFAR-100", tuple(cells), tuple(tests),
-        ("The printed p values can only be one-sided; the two-sided test stands beside them.",
-         "The paper prints no SD here: apart is in units of ours."),
+        "table-8", "AUROC against CIFAR-100", sharing_sd(cells, lambda cell: cell.column), tuple(tests),
+        ("The printed p values can only be one-sided; the two-sided test stands beside them.", _OUR_SD_NOTE),
     )  # fmt: skip
 
 
@@ -187,8 +191,10 @@ def table_9(evidence: Evidence) -> Table:
     """Telling CIFAR-100 from held-out images, the hard deliveries."""
     return Table(
         "table-9", "AUROC against CIFAR-100, hard deliveries",
-        _detected(evidence, "cifar100", ("energy", "msp", "knn"), published.TABLE_9),
-        notes=("The paper prints no SD here: apart is in units of ours.", _OTHERS_NOTE),
+        sharing_sd(
+            _detected(evidence, "cifar100", ("energy", "msp", "knn"), published.TABLE_9), lambda cell: cell.column
+        ),
+        notes=(_OUR_SD_NOTE, _OTHERS_NOTE),
     )  # fmt: skip
 
 
@@ -219,13 +225,38 @@ def paired_test(
         alternative: "two-sided", "less" or "greater".
     """
     one, other = evidence.values(first, name), evidence.values(second, name)
+    row = f"{row_name(first)} against {METHODS[second.method]}"
+    return compare_by_seed(
+        one, other, row, COLUMNS[column], alternative, smaller_is_better=column in _SMALLER_IS_BETTER
+    )
+
+
+def compare_by_seed(
+    one: Mapping[int, float],
+    other: Mapping[int, float],
+    row: str,
+    column: str,
+    alternative: str,
+    *,
+    smaller_is_better: bool = True,
+) -> PairedTest:
+    """Numbers by seed against others, on the seeds that both have.
+
+    Args:
+        one: tested.
+        other: against these.
+        row: how the test is called.
+        column: what is measured.
+        alternative: "two-sided", "less" or "greater".
+        smaller_is_better: of which difference counts as favourable.
+    """
     seeds = sorted(one.keys() & other.keys())
     # Equal differences of rounded scores differ by the noise of subtraction; rounding makes them the ties they are.
     differences = np.array([one[seed] - other[seed] for seed in seeds]).round(12)
-    better = differences < 0 if column in _SMALLER_IS_BETTER else differences > 0
+    better = differences < 0 if smaller_is_better else differences > 0
     return PairedTest(
-        f"{row_name(first)} against {METHODS[second.method]}",
-        COLUMNS[column],
+        row,
+        column,
         alternative,
         len(seeds),
         float(differences.mean()) if seeds else math.nan,
@@ -246,12 +277,17 @@ def _cell(evidence: Evidence, group: Group, column: str, name: str, printed: pub
     return Cell(row_name(group), column, spread(evidence.values(group, name).values()), printed)
 
 
+def number_of(metric: str) -> str:
+    """The number of a run that a column shows: its score at the best epoch."""
+    return "scaled/soft_nll" if metric == "scaled" else f"{metric}_best"
+
+
 def _scored(
     evidence: Evidence, rows: dict[Group, tuple[str, int]], columns: Mapping[str, str], printed: PaperTable
 ) -> tuple[Cell, ...]:
     """Scores at the best epoch, each beside the printed column it may be."""
     return tuple(
-        _cell(evidence, group, COLUMNS[metric], f"{metric}_best", printed.get((*key, column)))
+        _cell(evidence, group, COLUMNS[metric], number_of(metric), printed.get((*key, column)))
         for group, key in rows.items()
         for metric, column in columns.items()
     )
@@ -273,17 +309,30 @@ def _detected(evidence: Evidence, outliers: str, scores: Sequence[str], printed:
 
 
 def _unconverged(evidence: Evidence) -> Iterator[str]:
-    """Where an eigenvalue or a trace did not come down to what was asked for."""
+    """How many measurements ended before they were as precise as asked for; those of shuffled SLS apart."""
+    nothing_learnt = np.array([run.method == "shuffled-sls" for run in evidence.runs], dtype=bool)
     for part in ("full", *readings.LIKELY_SLICES):
-        converged = evidence.numbers.get(f"best/{part}/converged", np.zeros(0))
-        error, trace = (evidence.numbers.get(f"best/{part}/{name}") for name in ("trace_error", "trace"))
-        missed = converged == 0
-        if missed.any() and error is not None and trace is not None:
-            worst = np.max(error[missed] / trace[missed])
+        converged = evidence.numbers.get(f"best/{part}/converged", np.full(len(evidence.runs), np.nan))
+        missed, others = converged == 0, (converged == 0) & ~nothing_learnt
+        if missed.any():
             yield (
                 f"{part}: {missed.sum()} of {np.isfinite(converged).sum()} measurements ended before eigenvalue and "
-                f"trace were as sure as asked for; the largest standard error of a trace is {worst:.0%}."
+                f"trace were as precise as asked for: {(missed & nothing_learnt).sum()} of shuffled SLS, whose traces "
+                f"are near zero, and {others.sum()} others{_largest_error(evidence, part, others)}."
             )
+
+
+def _largest_error(evidence: Evidence, part: str, of: npt.NDArray[np.bool_]) -> str:
+    """The largest standard error among some traces, in words; nothing where there are none."""
+    error, trace = (evidence.numbers.get(f"best/{part}/{name}") for name in ("trace_error", "trace"))
+    if error is None or trace is None or not of.any():
+        return ""
+    return f", with a standard error of the trace of at most {np.max(error[of] / trace[of]):.1%}"
+
+
+def _detection_test(evidence: Evidence, outliers: str, score: str, alternative: str) -> PairedTest:
+    """SLS against soft labels."""
+    return paired_test(evidence, Group("sls"), Group("soft"), score, _auroc(outliers, score), alternative)
 
 
 def _auroc(outliers: str, score: str) -> str:
