@@ -78,11 +78,25 @@ def improvement(hard: RunRecord, soft: RunRecord, material: Material, high: IntA
     # The distance is a metric: the root of the divergence, here between 0 and 1.
     js = np.sqrt(rankable(metrics.jsd_per_item(people.probs, redrawn)) / math.log(2))
     l1 = metrics.manhattan_per_item(people.probs, redrawn)
+    entropy = rankable(metrics.entropy_per_item(people.probs))
     return {
+        "entropy/spearman": metrics.spearman(entropy, rankable(gain)),
+        "js/spearman_given_entropy": _spearman_given(rankable(js), rankable(gain), entropy),
         **_by_distance("js", js, gain),
         **_by_distance("l1", l1, gain),
         **_by_distance("js-high", js[high], gain[high]),
     }
+
+
+def _spearman_given(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
+    """Partial rank correlation: that of what a straight line through the third's ranks leaves of the others' ranks.
+
+    NaN where a rank correlation with the third is 1, so that nothing is left.
+    """
+    pairs = ((first, second), (first, third), (second, third))
+    direct, of_first, of_second = (metrics.spearman(*pair) for pair in pairs)
+    left = (1 - of_first**2) * (1 - of_second**2)
+    return (direct - of_first * of_second) / math.sqrt(left) if left > 0 else math.nan
 
 
 def scaled(record: RunRecord, material: Material) -> Numbers:
