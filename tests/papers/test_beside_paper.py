@@ -71,7 +71,7 @@ def test_numbers_of_one_table(evidence: Evidence, results: Path, tmp_path: Path,
     found = json.loads(capsys.readouterr().out)
     assert (found["there"], found["wanted"], found["missing"]["mixup"], found["written"]) == (81, 160, 7, [])
     (table,) = found["parts"]
-    assert (table["name"], len(table["cells"]), len(table["tests"])) == ("table-2", 30, 4)
+    assert (table["name"], len(table["cells"]), len(table["tests"])) == ("table-2", 35, 4)
     cell = next(cell for cell in table["cells"] if (cell["row"], cell["column"]) == ("SLS", "accuracy"))
     assert cell["published"] == {"mean": 0.8695, "sd": 0.0105, "seeds": 10, "place": "Table 2, sls"}
     assert cell["ours"]["n"] == 3
@@ -287,7 +287,7 @@ def test_a_page_that_is_not_there_and_a_file_for_figures(results: Path, tmp_path
     page, file = tmp_path / "none.md", tmp_path / "file.svg"
     assert main(command(None, results, "--page", str(page), "-q")) == 2
     assert capsys.readouterr().err == (
-        f"votewise: the page must be a file with markers for the results, but {str(page)!r} is none. Create it.\n"
+        f"votewise: the page must be a file with markers for the results, but {str(page)!r} is not a file. Create it.\n"
     )
     file.touch()
     assert main(command(None, results, "--only", "figure-4", "-o", str(file), "-q")) == 2

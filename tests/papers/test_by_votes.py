@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import softmax
+from scipy.spatial.distance import jensenshannon
+from scipy.special import log_softmax, softmax
 
 from oracles.scores import correctness_brier_parts, equal_mass_ece, smooth_ece
 from paper_runs import N_CLASSES, N_ITEMS, paper_material, paper_record
 from votewise._random import stream_generator
 from votewise.papers.same_target import suite_runs
-from votewise.papers.same_target.by_votes import confidence_grid, gradient_variance, reliability
+from votewise.papers.same_target.by_votes import confidence_grid, gradient_variance, improvement, reliability
 
 # True labels unlike the majority's, so that it shows which of the two is taken.
 MATERIAL = replace(paper_material(), labels=np.random.default_rng(2).integers(0, N_CLASSES, N_ITEMS))
@@ -126,3 +127,21 @@ class TestGradientVariance:
         assert {name: len(line) for name, line in series.items() if np.isnan(line).all()} == {
             f"gradient_{part}": 20 for part in ("entropy", "low", "middle", "high")
         }
+
+
+def test_a_rank_correlation_given_entropy_is_that_of_what_entropy_leaves() -> None:
+    """Against Pearson's correlation of the residuals of ranks."""
+    configs = {(run.method, run.votes): run for run in suite_runs("sweep", MATERIAL, seeds=1, precision="bf16")}
+    hard, soft = (paper_record(configs[method, 10], MATERIAL) for method in ("sls", "soft"))
+    rows = hard.arrays["held_out"]
+    found = improvement(hard, soft, MATERIAL, np.arange(len(rows)))
+    people = MATERIAL.votes.counts[rows] / 50
+    redrawn = MATERIAL.votes.take(rows).subsample(10, seed=0).counts / 10
+    losses = [-(people * log_softmax(run.arrays["best_logits"].astype(np.float64), axis=1)).sum(axis=1) for run in (soft, hard)]  # fmt: skip
+    entropy = np.array([stats.entropy(row) for row in people])
+    distance = np.array([jensenshannon(p, q, base=2) for p, q in zip(people, redrawn, strict=True)])
+    x, y, z = (stats.rankdata(np.round(values, 12)) for values in (distance, losses[0] - losses[1], entropy))
+    left = [values - np.polyval(np.polyfit(z, values, 1), z) for values in (x, y)]
+    assert found["js/spearman_given_entropy"] == pytest.approx(stats.pearsonr(*left).statistic, abs=1e-9)
+    assert found["entropy/spearman"] == pytest.approx(stats.spearmanr(z, y).statistic, abs=1e-9)
+    assert abs(found["js/spearman_given_entropy"] - found["js/spearman"]) > 1e-3

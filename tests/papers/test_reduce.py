@@ -281,7 +281,7 @@ def test_without_the_votes(store: RecordStore, evidence: Evidence) -> None:
     assert bare.runs == evidence.runs
     lost = evidence.numbers.keys() - bare.numbers.keys()
     assert {name.split("/")[0] for name in lost} == {
-        "brier", "ece", "images_per_second", "js", "l1", "js-high", "gradient", "scaled",
+        "brier", "ece", "entropy", "images_per_second", "js", "l1", "js-high", "gradient", "scaled",
     }  # fmt: skip
     np.testing.assert_array_equal(bare.across["sls.shared.cka"], evidence.across["sls.shared.cka"])
     assert "sls.shared.maps_high" not in bare.across

@@ -34,7 +34,9 @@ BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 def write_page(evidence: Evidence, page: Path) -> list[Path]:
     """Put every part between the markers of a page, and its figures into a folder beside it; what was written."""
     if not page.is_file():
-        raise InputError("the page must be a file with markers for the results", f"{str(page)!r} is none", "Create it")
+        raise InputError(
+            "the page must be a file with markers for the results", f"{str(page)!r} is not a file", "Create it"
+        )
     text = page.read_text(encoding="utf-8")
     before, found_begin, rest = text.partition(BEGIN)
     _, found_end, after = rest.partition(END)
@@ -67,18 +69,34 @@ def write_figures(parts: Sequence[Part], folder: Path) -> list[Path]:
 def tell_coverage(found: Coverage) -> str:
     """How many of the paper's runs are there, and what is missing, in a sentence."""
     if not found.missing:
-        return f"All {found.wanted} runs of the paper are there."
-    missing = "; ".join(f"{row}: {counted(number, 'run')}" for row, number in found.missing.items())
-    return f"{found.there} of the paper's {found.wanted} runs are there. Not run: {missing}."
+        return f"All {found.wanted} runs of the paper are done."
+    missing = "; ".join(_missing(found))
+    return f"{found.there} of the paper's {found.wanted} runs are done. Not run: {missing}."
+
+
+def _missing(found: Coverage) -> Iterator[str]:
+    """The runs not done: under each condition, such as "5 votes", and then conditions of the same methods together."""
+    methods: dict[tuple[int, str], list[str]] = {}
+    for row, number in found.missing.items():
+        method, _, condition = row.partition(", ")
+        methods.setdefault((number, condition), []).append(method)
+    conditions: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for (number, condition), names in methods.items():
+        conditions.setdefault((number, tuple(names)), []).append(condition)
+    for (number, names), under in conditions.items():
+        where = f" ({'; '.join(under)})" if any(under) else ""
+        yield f"{counted(number, 'run')}{' each' if len(names) * len(under) > 1 else ''} of {', '.join(names)}{where}"
 
 
 def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[str]:
     yield tell_coverage(found)
     yield (
-        "In each cell: ours, mean ± SD over seeds (n); the published number; how far ours is above it in standard "
-        "errors of the difference, SD √(1/n + 1/n') with the SD of both, or ours where the paper prints none; **bold** "
-        "beyond what Student's t allows for its degrees of freedom (2.1 for ten seeds beside ten, 2.4 for three beside "
-        "five; 4.3 for three of ours where the paper prints no SD). Exact paired Wilcoxon tests follow."
+        "In each cell: ours, mean ± SD over seeds (n); the published number; how far ours is above it, in standard "
+        "errors of the difference, SD √(1/n + 1/n'), with the SD pooled from both, or ours where none is printed; "
+        "**bold** beyond what Student's t allows for its degrees of freedom (2.1 for ten seeds beside ten, 2.4 for "
+        "three beside five). Exact paired Wilcoxon tests follow. In statements ± is a standard error, and ranges are "
+        "95 % intervals; a statement holds or fails where the interval of Student's t leaves no doubt, and is "
+        "undecided otherwise."
     )
     for part in parts:
         yield f"### {part.name.capitalize().replace('-', ' ')}: {part.title}"
@@ -105,8 +123,8 @@ def _part_text(part: Part, folder: str) -> Iterator[str]:
             yield markdown(claim_lines(part.claims))
         case Choices():
             yield (
-                "How far the numbers that a reading gives are from the published: root mean square, in standard "
-                "errors, all with the spread of the reading used. Each number follows, with its own."
+                "How far the numbers that an interpretation gives are from the published: root mean square, in "
+                "standard errors, all with the spread of the interpretation used. Each number follows, with its own."
             )
             yield markdown(choice_lines(part.choices))
             yield markdown(reading_lines(part.choices))

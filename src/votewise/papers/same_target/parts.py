@@ -115,7 +115,11 @@ PARTS = tuple(_MAKERS)
 
 
 def _cells_as_json(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    return [{**asdict(cell), "distance": cell.distance, "verdict": cell.verdict} for cell in cells]
+    printed = ("row", "column", "ours", "published")
+    return [
+        {**{name: asdict(cell)[name] for name in printed}, "distance": cell.distance, "verdict": cell.verdict}
+        for cell in cells
+    ]
 
 
 def _arrays_as_lists(panel: dict[str, Any]) -> dict[str, Any]:

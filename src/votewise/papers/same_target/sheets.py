@@ -20,9 +20,9 @@ _LARGE = 10.0
 _NOTHING = "–"
 
 LEGEND = (
-    "ours, published: mean ± SD over seeds (n). apart: ours less the published in standard errors of that difference. "
-    "It agrees within what Student's t allows for the SD that both share: 2.1 for ten seeds beside ten, 2.4 for three "
-    "beside five."
+    "ours, published: mean ± SD over seeds (n). apart: ours less the published, in standard errors of that difference, "
+    "with the SD pooled from both. They agree within what Student's t allows: 2.1 for ten seeds beside ten, 2.4 for "
+    "three beside five. In statements ± is a standard error; one holds or fails where a 95 % interval says so."
 )
 
 
@@ -92,7 +92,7 @@ def choice_lines(choices: Sequence[Choice]) -> Sheet:
         for choice in choices
         for reading in choice.readings
     )  # fmt: skip
-    return Sheet(("left open", "reading", "numbers", "misfit", ""), tuple(rows))
+    return Sheet(("left open", "interpretation", "numbers", "misfit", ""), tuple(rows))
 
 
 def reading_lines(choices: Sequence[Choice]) -> Sheet:
@@ -103,7 +103,7 @@ def reading_lines(choices: Sequence[Choice]) -> Sheet:
         for reading, cells in choice.readings.items()
         for cell in cells
     )
-    return Sheet(("left open", "reading", "number", "ours", "published", "apart"), tuple(rows))
+    return Sheet(("left open", "interpretation", "number", "ours", "published", "apart"), tuple(rows))
 
 
 def count_lines(part: Summary) -> Sheet:
