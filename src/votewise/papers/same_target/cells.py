@@ -79,8 +79,9 @@ class Cell:
     @property
     def samples(self) -> list[tuple[float | None, int]]:
         """SD and size of our sample and of the paper's, as far as there are any."""
-        ours = [] if self.ours is None else [(self.ours.sd, self.ours.n)]
-        return ours if self.published is None else [*ours, (self.published.sd, self.published.seeds)]
+        ours = [(one.sd, one.n) for one in (self.ours,) if one is not None]
+        printed = [(one.sd, one.seeds) for one in (self.published,) if one is not None]
+        return [*ours, *printed]
 
 
 def pooled_sd(samples: Iterable[tuple[float | None, int]]) -> Deviation:

@@ -83,9 +83,9 @@ def _missing(found: Coverage) -> Iterator[str]:
     conditions: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     for (number, condition), names in methods.items():
         conditions.setdefault((number, tuple(names)), []).append(condition)
-    for (number, names), under in conditions.items():
+    for (number, together), under in conditions.items():
         where = f" ({'; '.join(under)})" if any(under) else ""
-        yield f"{counted(number, 'run')}{' each' if len(names) * len(under) > 1 else ''} of {', '.join(names)}{where}"
+        yield f"{counted(number, 'run')}{' each' if len(together) * len(under) > 1 else ''} of {', '.join(together)}{where}"
 
 
 def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[str]:
