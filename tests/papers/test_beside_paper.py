@@ -278,7 +278,7 @@ def test_the_page_on_choosing_has_the_whole_picture_with_five_votes() -> None:
     }  # fmt: skip
     names = {
         "soft labels": "soft", "SLS": "sls", "multipass": "multipass", "smoothed shares": "soft-smoothed",
-        "fitted Dirichlet prior": "dirichlet-fitted", "`dirichlet`, one vote more": "dirichlet",
+        "fitted Dirichlet prior": "dirichlet-fitted", "`dirichlet`, one extra vote": "dirichlet",
     }  # fmt: skip
     lines = [f"   | | {' | '.join(columns)} |", "   |---|---|---|---|---|---|"]
     for row, method in names.items():
