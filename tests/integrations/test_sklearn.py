@@ -14,10 +14,11 @@ from lightgbm import LGBMClassifier
 from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -221,3 +222,16 @@ def test_votes_of_other_classes_are_not_scored(inputs: np.ndarray, votes: Votes)
         )
         with pytest.raises(InputError, match="but got 0, 1, 2, 3"):
             ask(inputs, np.eye(4)[[0] * 20])
+
+
+def test_what_of_scikit_learn_refuses_shares(inputs: np.ndarray, votes: Votes) -> None:
+    """docs/scikit-learn.md names these, and says to loop over `KFold` instead."""
+    model = VotesClassifier(LogisticRegression())
+    with pytest.raises(InputError, match="each row of y must be"):
+        cross_val_predict(model, inputs, votes.probs, cv=KFold(2), method="predict_proba")
+    with pytest.raises(ValueError, match="Supported target types"):
+        next(StratifiedKFold(2).split(inputs, votes.probs))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        CalibratedClassifierCV(model).fit(inputs, votes.probs)
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        BaggingClassifier(model).fit(inputs, votes.probs)

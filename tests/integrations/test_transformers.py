@@ -160,6 +160,19 @@ def test_accumulated_batches_are_one_large_batch(votes: Votes, tmp_path: Path) -
     torch.testing.assert_close(weights(small), weights(large), rtol=0, atol=1e-5)
 
 
+def test_label_smoothing_of_trainer_has_no_effect(votes: Votes, tmp_path: Path) -> None:
+    """docs/transformers.md says so."""
+    plain, smoothed = (
+        trainer(
+            arguments(tmp_path, num_train_epochs=1, label_smoothing_factor=factor), votes, VotesCallback(Soft(votes))
+        )
+        for factor in (0.0, 0.5)
+    )
+    plain.train()
+    smoothed.train()
+    assert torch.equal(weights(plain), weights(smoothed))
+
+
 def test_the_loss_is_soft_cross_entropy(votes: Votes) -> None:
     labels = VotesCallback(Soft(votes), reference=votes)
     labels.on_train_begin(None, type("State", (), {"epoch": None}), None)

@@ -269,6 +269,49 @@ def test_the_page_on_choosing_quotes_the_results() -> None:
             assert rows[row][head.index(column) - 1] == expected, (row, column)
 
 
+def test_the_page_on_choosing_has_the_whole_picture_with_five_votes() -> None:
+    evidence = read_results(ROOT / "results" / "same-target")
+    page = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    columns = {
+        "soft NLL": "soft_nll_best", "soft NLL, temperature fitted": "scaled/soft_nll", "accuracy": "accuracy_best",
+        "ECE": "ece_best", "entropy correlation": "entropy_correlation_best",
+    }  # fmt: skip
+    names = {
+        "soft labels": "soft", "SLS": "sls", "multipass": "multipass", "smoothed shares": "soft-smoothed",
+        "fitted Dirichlet prior": "dirichlet-fitted", "`dirichlet`, one extra vote": "dirichlet",
+    }  # fmt: skip
+    lines = [f"   | | {' | '.join(columns)} |", "   |---|---|---|---|---|---|"]
+    for row, method in names.items():
+        found = [list(evidence.values(Group(method, 5), name).values()) for name in columns.values()]
+        assert {len(values) for values in found} == {3}
+        lines.append(f"   | {row} | {' | '.join(f'{np.mean(values):.3f}' for values in found)} |")
+    assert "\n".join(lines) in page
+
+    def ahead(method: str, other: str, name: str) -> int:
+        first, second = evidence.values(Group(method, 5), name), evidence.values(Group(other, 5), name)
+        return sum(first[seed] > second[seed] for seed in first)
+
+    for other in ("multipass", "soft"):
+        assert ahead("soft-smoothed", other, "accuracy_best") == ahead("soft-smoothed", other, "ece_best") == 3
+        assert ahead("soft-smoothed", other, "entropy_correlation_best") == 0
+        assert ahead(other, "dirichlet-fitted", "soft_nll_best") == 3
+    assert ahead("multipass", "soft-smoothed", "soft_nll_best") == 2
+    assert ahead("dirichlet-fitted", "multipass", "scaled/soft_nll") == 3
+
+
+def test_the_page_on_choosing_quotes_fitted_temperatures() -> None:
+    evidence = read_results(ROOT / "results" / "same-target")
+    page = " ".join((ROOT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
+    names = ("scaled/temperature", "soft_nll_best", "scaled/soft_nll")
+    temperature, plain, scaled = (evidence.values(Group("majority", None), name) for name in names)
+    soft = evidence.values(Group("soft", None), "scaled/soft_nll")
+    gaps = [scaled[seed] - soft[seed] for seed in soft]
+    assert f"({np.mean(list(temperature.values())):.2f} on average) brings its soft NLL on CIFAR-10H " in page
+    assert f"from {np.mean(list(plain.values())):.3f} to {np.mean(list(scaled.values())):.3f}, about two thirds" in page
+    assert f"soft labels, scaled too ({np.mean(list(soft.values())):.3f}), stay ahead by {np.mean(gaps):.3f}, " in page
+    assert f"on {sum(gap > 0 for gap in gaps)} of {len(gaps)} seeds" in page
+
+
 def test_runs_of_another_experiment_alone_leave_the_results_to_show(
     votes_and_images: Material, results: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,7 +85,8 @@ def _missing(found: Coverage) -> Iterator[str]:
         conditions.setdefault((number, tuple(names)), []).append(condition)
     for (number, together), under in conditions.items():
         where = f" ({'; '.join(under)})" if any(under) else ""
-        yield f"{counted(number, 'run')}{' each' if len(together) * len(under) > 1 else ''} of {', '.join(together)}{where}"
+        each = " each" if len(together) * len(under) > 1 else ""
+        yield f"{counted(number, 'run')}{each} of {', '.join(together)}{where}"
 
 
 def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[str]:
