@@ -18,8 +18,8 @@ from votewise.papers.same_target.cost import cost
 from votewise.papers.same_target.evidence import Evidence
 from votewise.papers.same_target.parts import as_json, find_parts
 from votewise.papers.same_target.published import TABLE_4, Published
-from votewise.papers.same_target.scalars import likeness
-from votewise.papers.same_target.sheets import choice_lines, reading_lines, sheets_of
+from votewise.papers.same_target.scalars import similarity
+from votewise.papers.same_target.sheets import choice_lines, interpretation_lines, sheets_of
 from votewise.papers.same_target.sparse import sparse
 from votewise.papers.same_target.summary import EXPLANATIONS, OPEN, reason, summary
 
@@ -48,11 +48,11 @@ def test_the_misfit_is_the_root_mean_square_of_distances() -> None:
 def test_every_choice_names_a_reading_it_has(evidence: Evidence) -> None:
     found = choices(evidence).choices
     assert len({choice.question for choice in found}) == len(found) == 14
-    assert all(choice.used in choice.readings for choice in found)
+    assert all(choice.used in choice.interpretations for choice in found)
     assert not [
         (choice.question, reading)
         for choice in found
-        for reading, cells in choice.readings.items()
+        for reading, cells in choice.interpretations.items()
         if all(cell.ours is None for cell in cells)
     ]
 
@@ -60,9 +60,9 @@ def test_every_choice_names_a_reading_it_has(evidence: Evidence) -> None:
 def test_lines_say_each_reading_and_each_of_its_numbers(evidence: Evidence) -> None:
     (part,) = find_parts("choices", evidence)
     found = choices(evidence).choices
-    (short,), long = sheets_of(part), reading_lines(found)
+    (short,), long = sheets_of(part), interpretation_lines(found)
     assert short == choice_lines(found)
-    assert len(short.rows) == sum(len(choice.readings) for choice in found)
+    assert len(short.rows) == sum(len(choice.interpretations) for choice in found)
     assert sum(int(row[2]) for row in short.rows) == sum(row[5] != "–" for row in long.rows)
     assert [row[1] for row in short.rows if row[4] == "used"] == [choice.used for choice in found]
     plain = json.loads(json.dumps(as_json(part)))
@@ -188,11 +188,11 @@ def test_likeness_has_the_error_of_the_jackknife() -> None:
     """Of a matrix a_i + a_j, whose mean is 2 mean(a): the error is that of twice a mean."""
     effects = np.array([0.1, 0.25, 0.3, 0.42, 0.6])
     evidence = replace(evidence_of({}), across={"sls.shared.cka": effects[:, None] + effects[None, :]})
-    found = likeness(evidence, "sls", "shared", "cka")
+    found = similarity(evidence, "sls", "shared", "cka")
     assert found is not None
     assert (found.mean, found.n) == (pytest.approx(2 * effects.mean()), 5)
     assert found.sd == pytest.approx(2 * effects.std(ddof=1))
     pair = replace(evidence, across={"sls.shared.cka": np.array([[1.0, 0.7], [0.7, 1.0]])})
-    two = likeness(pair, "sls", "shared", "cka")
+    two = similarity(pair, "sls", "shared", "cka")
     assert two is not None
     assert math.isnan(two.sd)

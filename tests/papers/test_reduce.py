@@ -19,12 +19,12 @@ from votewise.experiments.material import Material
 from votewise.experiments.measure import shared_items
 from votewise.experiments.run import softmax
 from votewise.papers.same_target import suite_runs
-from votewise.papers.same_target.by_votes import distance_bins, scaled
 from votewise.papers.same_target.evidence import Evidence, Group, Run
 from votewise.papers.same_target.parts import coverage
 from votewise.papers.same_target.reduce import reduce_runs
 from votewise.papers.same_target.results import read_results, write_results
 from votewise.papers.same_target.suites import MIXUPS, run_of
+from votewise.papers.same_target.vote_statistics import distance_bins, scaled
 from votewise.records import RecordStore, RunRecord, run_id
 
 SEEDS = 3
@@ -364,7 +364,7 @@ def test_results_that_cannot_be_read(evidence: Evidence, tmp_path: Path) -> None
     with pytest.raises(InputError) as error:
         read_results(tmp_path)
     assert (
-        str(error.value) == f"{str(tmp_path)!r} must hold one set of results, but none is there. Reduce runs into it."
+        str(error.value) == f"{str(tmp_path)!r} must hold one set of results, but there is none. Reduce runs into it."
     )
     write_results(evidence, tmp_path)
     with pytest.raises(InputError) as error:

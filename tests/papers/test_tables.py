@@ -16,10 +16,10 @@ from statsmodels.stats.multitest import multipletests
 from paper_runs import evidence_of
 from votewise.papers.same_target.cells import Cell, Claim, sharing_sd, spread
 from votewise.papers.same_target.evidence import Evidence, Group, Run
+from votewise.papers.same_target.interpretations import score_interpretation
 from votewise.papers.same_target.judging import above_zero, all_above, chain, rises
 from votewise.papers.same_target.orderings import orderings
 from votewise.papers.same_target.published import SCORES, Published
-from votewise.papers.same_target.readings import score_reading
 from votewise.papers.same_target.scalars import scalars, soft_less_sls
 from votewise.papers.same_target.tables import TABLES, paired_test, table_1, table_2, table_3, table_4, table_8
 from votewise.report import Spread
@@ -530,7 +530,7 @@ def test_cells_share_one_sd_pooled_over_all_samples() -> None:
 
 
 def test_claims_about_detection() -> None:
-    scores = [score_reading(score) for score in SCORES]
+    scores = [score_interpretation(score) for score in SCORES]
     base = np.linspace(0.7, 0.8, 10)
     above = {f"cifar100/{score}/auroc": base + 0.01 for score in scores}
     soft = {f"cifar100/{score}/auroc": base for score in scores}

@@ -1,4 +1,4 @@
-"""What the paper leaves open, each reading of it beside the published numbers."""
+"""What the paper leaves open: each interpretation beside the published numbers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from votewise.experiments.measure import SLICES
-from votewise.papers.same_target import published, readings
+from votewise.papers.same_target import interpretations, published
 from votewise.papers.same_target.cells import Cell, sharing_sd, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import BOTH, COLUMNS, HARD, METHODS, MIXED
 from votewise.papers.same_target.published import METRICS, QUOTED, SWEEP, Published
-from votewise.papers.same_target.scalars import likeness, soft_less_sls
+from votewise.papers.same_target.scalars import similarity, soft_less_sls
 
 _SCORED = ("soft", "sls", "majority", "label-smoothing", "mixup")
 
 _CORRECT = {"the true label": "ece/15", "the share of votes for the top class": "ece/shares"}
-_LABELS = {"true": "accuracy_best", "of most votes": "accuracy_majority_best"}
+_LABELS = {"true": "accuracy_best", "majority": "accuracy_majority_best"}
 
 ODIN = {"odin": "step in pixels", "odin_in_inputs": "step in the network's inputs", "odin_without_step": "no step"}
 KNN = {
@@ -54,27 +54,27 @@ class Choice:
 
     Attributes:
         question: what is not said.
-        readings: the numbers that each answer gives.
-        used: the answer that tables and figures take.
+        interpretations: the numbers that each one gives.
+        used: the interpretation that tables and figures take.
     """
 
     question: str
-    readings: Mapping[str, tuple[Cell, ...]]
+    interpretations: Mapping[str, tuple[Cell, ...]]
     used: str
 
-    def misfit(self, reading: str) -> float:
-        """Root mean square of how far a reading's numbers are from the published, in standard errors; NaN of none.
+    def misfit(self, name: str) -> float:
+        """Root mean square distance of an interpretation's numbers from the published, in standard errors; NaN of none.
 
-        Where the paper prints no SD, that of the reading used is the unit of all, lest a noisy one seem to fit.
+        Where the paper prints no SD, all use that of the interpretation used, so that a noisy one does not seem to fit.
         """
-        cells = zip(self.readings[reading], self.readings[self.used], strict=True)
+        cells = zip(self.interpretations[name], self.interpretations[self.used], strict=True)
         distances = [_distance(cell, used) for cell, used in cells]
         found = [distance for distance in distances if distance is not None]
         return math.sqrt(np.mean(np.square(found))) if found else math.nan
 
 
 def _distance(cell: Cell, used: Cell) -> float | None:
-    """How far a number is from the published, by the spread of the reading used where the paper prints none."""
+    """How far a number is from the published, by the spread of the interpretation used where the paper prints none."""
     if cell.ours is None or used.ours is None:
         return cell.distance
     return replace(cell, ours=replace(cell.ours, sd=used.ours.sd), deviation=used.deviation).distance
@@ -90,17 +90,17 @@ class Choices:
 
 
 def choices(evidence: Evidence) -> Choices:
-    """Every open choice that the runs can tell something about."""
+    """Every open choice on which the runs have something to say."""
     found = (
         _of_scores(evidence, "which epoch is scored", {"best": "soft_nll_best", "last": "soft_nll_last"}, "soft_nll"),
         _epoch_with_few_votes(evidence),
-        _of_scores(evidence, "label that accuracy is by", _LABELS, "accuracy", used="true"),
+        _of_scores(evidence, "label that accuracy refers to", _LABELS, "accuracy", used="true"),
         _of_scores(evidence, "bins of ECE", {str(n): f"ece/{n}" for n in (10, 15, 20)}, "ece", used="15"),
         _of_scores(evidence, "what ECE calls correct", _CORRECT, "ece", used="the true label"),
         _mixups(evidence),
         _slices(evidence),
-        _scores_of_unknown(evidence, "odin", ODIN),
-        _scores_of_unknown(evidence, "knn", KNN),
+        _ood_scores(evidence, "odin", ODIN),
+        _ood_scores(evidence, "knn", KNN),
         _features(evidence),
         _maps(evidence),
         _barrier(evidence),
@@ -113,7 +113,7 @@ def choices(evidence: Evidence) -> Choices:
 def _of_scores(
     evidence: Evidence, question: str, names: Mapping[str, str], column: str, *, used: str = "best"
 ) -> Choice:
-    """Readings of a column of Table 2."""
+    """Interpretations of a column of Table 2."""
 
     def cells(name: str) -> Iterator[Cell]:
         for method in _SCORED:
@@ -143,7 +143,7 @@ def _epoch_with_few_votes(evidence: Evidence) -> Choice:
 
 
 def _mixups(evidence: Evidence) -> Choice:
-    """Readings of a row of Table 2, each from the first seed."""
+    """Interpretations of a row of Table 2, each from the first seed."""
 
     def cells(name: str) -> Iterator[Cell]:
         for metric in METRICS:
@@ -155,7 +155,7 @@ def _mixups(evidence: Evidence) -> Choice:
 
 
 def _slices(evidence: Evidence) -> Choice:
-    """On the seeds of which every slice was measured."""
+    """On the seeds on which every slice was measured."""
 
     def cells(part: str) -> Iterator[Cell]:
         for method in BOTH:
@@ -164,16 +164,16 @@ def _slices(evidence: Evidence) -> Choice:
                 ours = spread(_on_common_seeds(values)[part])
                 yield Cell("", f"{words}, {METHODS[method]}", ours, published.TABLE_4[method, 10, f"high/{what}"])
 
-    return Choice("slice of high disagreement", {part: tuple(cells(part)) for part in SLICES}, readings.SLICE)
+    return Choice("slice of high disagreement", {part: tuple(cells(part)) for part in SLICES}, interpretations.SLICE)
 
 
 def _on_common_seeds(values: Mapping[str, Mapping[int, float]]) -> dict[str, list[float]]:
-    """Values of several readings by seed, on those seeds that all readings have which have any."""
+    """Values of several interpretations, on the seeds shared by all that have any."""
     seeds = set.intersection(*map(set, filter(None, values.values()))) if any(values.values()) else set()
     return {name: [value for seed, value in found.items() if seed in seeds] for name, found in values.items()}
 
 
-def _scores_of_unknown(evidence: Evidence, score: str, names: Mapping[str, str]) -> Choice:
+def _ood_scores(evidence: Evidence, score: str, names: Mapping[str, str]) -> Choice:
     def cells(name: str) -> Iterator[Cell]:
         yield _cell(evidence, "soft", f"svhn/{name}/auroc", "SVHN, soft labels", published.TABLE_7["soft", 10, score])
         few = spread(evidence.values(Group("sls", first=5), f"svhn/{name}/auroc").values())
@@ -183,23 +183,23 @@ def _scores_of_unknown(evidence: Evidence, score: str, names: Mapping[str, str])
             yield _cell(evidence, method, f"cifar100/{name}/auroc", f"CIFAR-100, {METHODS[method]}", printed)
 
     found = {words: tuple(cells(name)) for name, words in names.items()}
-    return Choice(f"settings of {score.upper()}", found, names[readings.score_reading(score)])
+    return Choice(f"settings of {score.upper()}", found, names[interpretations.score_interpretation(score)])
 
 
 def _features(evidence: Evidence) -> Choice:
     def cells(where: str) -> Iterator[Cell]:
         for method in BOTH:
-            yield Cell("", METHODS[method], likeness(evidence, method, where, "cka"), QUOTED["cka", method])
+            yield Cell("", METHODS[method], similarity(evidence, method, where, "cka"), QUOTED["cka", method])
 
     found = {words: tuple(cells(where)) for where, words in IMAGES.items()}
-    return Choice("images on which features are compared", found, IMAGES[readings.FEATURE_IMAGES])
+    return Choice("images on which features are compared", found, IMAGES[interpretations.FEATURE_IMAGES])
 
 
 def _maps(evidence: Evidence) -> Choice:
     def cells(what: str, where: str) -> Iterator[Cell]:
         for high, words in (("", ""), ("_high", ", fifth of highest entropy")):
             for method in BOTH:
-                ours = likeness(evidence, method, where, f"{what}{high}")
+                ours = similarity(evidence, method, where, f"{what}{high}")
                 yield Cell("", f"{METHODS[method]}{words}", ours, QUOTED[f"maps{high}", method])
 
     found = {
@@ -207,7 +207,7 @@ def _maps(evidence: Evidence) -> Choice:
         for what, words in MAPS.items()
         for where, images in IMAGES.items()
     }
-    return Choice("maps of Grad-CAM", found, f"{MAPS[readings.MAPS]}, {IMAGES[readings.MAP_IMAGES]}")
+    return Choice("maps of Grad-CAM", found, f"{MAPS[interpretations.MAPS]}, {IMAGES[interpretations.MAP_IMAGES]}")
 
 
 def _barrier(evidence: Evidence) -> Choice:
@@ -226,7 +226,7 @@ def _gradients(evidence: Evidence) -> Choice:
         words: (_cell(evidence, "sls", f"gradient/{name}", "Spearman, SLS", printed),)
         for name, words in GRADIENTS.items()
     }
-    return Choice("variance of the last layer's gradient", found, GRADIENTS[readings.GRADIENT])
+    return Choice("variance of the last layer's gradient", found, GRADIENTS[interpretations.GRADIENT])
 
 
 def _nearness(evidence: Evidence) -> Choice:
@@ -237,7 +237,7 @@ def _nearness(evidence: Evidence) -> Choice:
         )
         for name, words in NEARNESS.items()
     }
-    return Choice("95 % of its best", found, NEARNESS[readings.NEARNESS])
+    return Choice("95 % of its best", found, NEARNESS[interpretations.NEARNESS])
 
 
 def _cell(evidence: Evidence, method: str, name: str, column: str, printed: Published) -> Cell:

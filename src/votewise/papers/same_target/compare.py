@@ -1,4 +1,4 @@
-"""Records beside what the paper prints."""
+"""Recorded runs beside the published numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Line:
 
     Attributes:
         method: by name.
-        votes: votes an item, None for all.
+        votes: votes per item, None for all.
         hold: epochs a label is kept.
         metric: by name.
         seeds: n of ours.
@@ -50,7 +50,7 @@ class Line:
 
 
 def compare_with_paper(records: Sequence[RunSummary]) -> list[Line]:
-    """A line for every method, number of votes, period and metric of the finished runs, in the order they come."""
+    """One line per method, number of votes, period and metric of the finished runs, in the order of the records."""
     groups: dict[tuple[str, int | None, int], list[RunSummary]] = {}
     for record in records:
         if record.status == "done":
@@ -76,6 +76,6 @@ def _line(key: tuple[str, int | None, int], metric: str, records: Sequence[RunSu
 
 
 def _is_the_papers(record: RunSummary) -> bool:
-    """Whether a run is one that the paper did, not a smaller one of its kind."""
+    """Whether a run is one of the paper's, not a smaller variant."""
     recipe = record.config["recipe"]
     return record.config["model"] == "resnet18" and isinstance(recipe, dict) and recipe["epochs"] == 200

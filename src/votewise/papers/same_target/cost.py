@@ -1,4 +1,4 @@
-"""What the runs took, and what all of the paper's would."""
+"""Device time of the runs done, and of all of the paper's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cost:
 
 
 def cost(evidence: Evidence) -> Cost:
-    """Device time of the runs there; and of all of the paper's, once each kind of diagnosis has been made."""
+    """Device time of the runs done; and of all of the paper's, once each kind of diagnosis has been made."""
     return Cost("cost", "device time", tuple(_lines(evidence)))
 
 
@@ -62,7 +62,7 @@ def _lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
 def _of_suite(
     words: str, runs: Sequence[Run], training: float, diagnoses: Mapping[str, float]
 ) -> Iterator[tuple[str, str]]:
-    """The line of a suite that is done from nothing; none where a kind of diagnosis has not been made yet."""
+    """The line of a suite started from nothing; none where a kind of diagnosis has not been made yet."""
     kinds = [_kind(run) for run in runs]
     kinds += [_BARRIER for run in runs if Group("soft").has(run) and replace(run, method="sls") in runs]
     if diagnoses.keys() >= set(kinds):
@@ -75,7 +75,7 @@ def _of_suite(
 
 
 def _seconds_of_kinds(evidence: Evidence, seconds: FloatArray) -> dict[str, float]:
-    """What each kind of diagnosis takes; one that was made by another plan counts only where none is by today's."""
+    """Seconds of each kind of diagnosis; those made by an earlier plan count only where none follows today's."""
     planned = _column(evidence, "diagnosis_as_planned") == 1
     found: dict[str, float] = {}
     for kind in dict.fromkeys(map(_kind, evidence.runs)):

@@ -1,4 +1,4 @@
-"""What the paper measures of its models: curvature (Tables 4, 6), the unknown (7 to 9), Figures 7, 9, 11 and 12."""
+"""What the paper measures of its models: curvature (Tables 4, 6), OOD detection (7 to 9), Figures 7, 9, 11, 12."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import replace
 
 from votewise.experiments.measure import FULL, SLICES, Plan
 from votewise.experiments.run import RunConfig
-from votewise.papers.same_target import readings
+from votewise.papers.same_target import interpretations
 from votewise.papers.same_target.evidence import Run
 from votewise.papers.same_target.names import BOTH
 from votewise.papers.same_target.suites import run_of
 
-# The paper does not define its slice: some runs tell which fits, others have the likely ones.
+# The paper does not define its slice: some runs measure all candidates, others the likely ones.
 _WHOLE = (FULL, *SLICES)
-_LIKELY = (FULL, *readings.LIKELY_SLICES)
+_LIKELY = (FULL, *interpretations.LIKELY_SLICES)
 _BRIEF = (FULL,)
 
 _IN_TABLE_4 = ("soft", "sls", "multipass", "deterministic-control", "shuffled-sls")
 _IN_TABLE_6 = ("soft", "sls")
 
-# The paper looks at the best epoch alone, which comes earlier for some methods than for others. A model of the same
-# epoch for all, and the last, tell what is due to the method from what is due to the learning rate.
+# The paper measures at the best epoch alone, which is earlier for some methods than for others. The last epoch and one
+# common to all separate what is due to the method from what is due to the learning rate.
 _COMMON_SHARE = 0.75
 
-# Seeds, of soft labels and SLS on all votes, whose models are looked at in every way.
+# The number of seeds of soft labels and SLS on all votes whose models are measured in every way.
 _LOOKED_AT_CLOSELY = 3
 
-# Of models that are trained to see that all works.
+# For models that are trained only to see that everything works.
 TINY_PLAN = Plan({"best": _BRIEF}, unknown=True, features=True, trace_error=0.1)
 
 
 def plan_of(run: Run) -> Plan:
-    """What is measured of a run: most for soft labels and SLS on full votes; slices where the paper prints them."""
+    """What is measured of a run: most for soft labels and SLS on all votes; slices where the paper prints them."""
     on_all_votes = run.votes is None and run.hold == 1
     printed = run.hold == 1 and run.method in (_IN_TABLE_4 if run.votes is None else _IN_TABLE_6)
     slices = _LIKELY if printed else _BRIEF
@@ -49,7 +49,7 @@ def common_epoch(epochs: int) -> int:
 
 
 def barrier_pairs(configs: Sequence[RunConfig]) -> list[tuple[RunConfig, RunConfig]]:
-    """SLS and soft labels of the same seed on full votes (Figure 11)."""
+    """SLS and soft labels of the same seed on all votes (Figure 11)."""
     named = {run_of(config.to_dict()): config for config in configs}
     pairs = [
         (run, replace(run, method="soft"))

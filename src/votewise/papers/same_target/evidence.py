@@ -1,4 +1,4 @@
-"""What the runs show, in so few numbers that all tables and figures can be made again anywhere."""
+"""What the runs show, in few enough numbers to make all tables and figures anywhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from votewise._checks import FloatArray
 
 @dataclass(frozen=True)
 class Run:
-    """Which run of the paper: the method, votes an item (None for all), epochs a label is kept, and the seed."""
+    """One run of the paper: the method, votes per item (None for all), epochs a label is kept, and the seed."""
 
     method: str
     votes: int | None
@@ -32,7 +32,7 @@ class Group:
     first: int | None = None
 
     def has(self, run: Run) -> bool:
-        """Whether a run is one of them."""
+        """Whether a run belongs to the group."""
         same = (run.method, run.votes, run.hold) == (self.method, self.votes, self.hold)
         return same and (self.first is None or run.seed < self.first)
 
@@ -45,7 +45,7 @@ class Evidence:
         runs: which they are.
         numbers: by name, (R,) each; NaN where a run lacks one. See docs/results.md for the names.
         series: by name, (R, T) each: curves over epochs, bins and the like; rows of NaN where a run lacks one.
-        across: by name, arrays about several runs: the loss between two, the likeness of all pairs.
+        across: by name, arrays about several runs: loss along a line, similarity of all pairs.
         log_probs: (R, N, K) float16 log-probabilities of the held-out items at the best epoch.
         origin: what the runs were: paper, checksum of the data, precision.
     """
@@ -58,13 +58,13 @@ class Evidence:
     origin: Mapping[str, str] = field(default_factory=dict)
 
     def values(self, group: Group, name: str) -> dict[int, float]:
-        """A number of each run of a group that has it, and finite, by seed."""
+        """A number of each run of a group, by seed; runs without it, or where it is not finite, are left out."""
         column = self.numbers.get(name, np.full(len(self.runs), np.nan))
         found = {run.seed: float(column[row]) for row, run in enumerate(self.runs) if group.has(run)}
         return {seed: found[seed] for seed in sorted(found) if np.isfinite(found[seed])}
 
     def lines(self, group: Group, name: str) -> dict[int, FloatArray]:
-        """A series of each run of a group that has it, by seed."""
+        """A series of each run of a group, by seed; runs without it are left out."""
         if name not in self.series:
             return {}
         rows = {run.seed: self.series[name][row] for row, run in enumerate(self.runs) if group.has(run)}

@@ -9,23 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import FloatArray
-from votewise.papers.same_target import readings
+from votewise.papers.same_target import interpretations
 from votewise.papers.same_target.cells import Cell, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import BOTH, COLUMNS, HARD, METHODS
 from votewise.papers.same_target.published import SWEEP
-from votewise.papers.same_target.scalars import HOLDS, likeness, scalars
+from votewise.papers.same_target.scalars import HOLDS, scalars, similarity
 from votewise.report.content import Curve, Panel, Spread
 
 _BINS = ("none", "1", "2", "3", "4", "5")
 
-# Curves by confidence are drawn where every seed has a fair share of its items.
+# Curves by confidence are drawn where every seed has enough items.
 _LEAST_DENSITY = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of the paper, ours.
+    """Our version of one of the paper's figures.
 
     Attributes:
         name: such as "figure-4".
@@ -43,10 +43,10 @@ class Figure:
 
 
 def figure_1(evidence: Evidence) -> Figure:
-    """Scores by the number of votes an item."""
+    """Scores by the number of votes per item."""
     panels = [
         Panel(
-            COLUMNS[metric], "votes an item", COLUMNS[metric],
+            COLUMNS[metric], "votes per item", COLUMNS[metric],
             _conditions(
                 {METHODS[method]: [_spread(evidence, Group(method, votes), f"{metric}_best") for votes in SWEEP]
                  for method in ("soft", *HARD)}
@@ -56,7 +56,7 @@ def figure_1(evidence: Evidence) -> Figure:
         for metric in ("soft_nll", "accuracy", "entropy_correlation")
     ]  # fmt: skip
     said = "At each number of votes every hard delivery has a lower soft NLL than soft labels."
-    return Figure("figure-1", "scores by the number of votes an item", said, _drawn(panels))
+    return Figure("figure-1", "scores by the number of votes per item", said, _drawn(panels))
 
 
 def figure_2(evidence: Evidence) -> Figure:
@@ -113,22 +113,22 @@ def figure_8(evidence: Evidence) -> Figure:
     return Figure("figure-8", "soft NLL by epoch", said, _drawn(panels), _quoted(evidence, "Figure 8"))
 
 
-_MAPS = (readings.MAPS, f"{readings.MAPS}_high")
+_MAPS = (interpretations.MAPS, f"{interpretations.MAPS}_high")
 
 
 def figure_9(evidence: Evidence) -> Figure:
-    """Whether models of different seeds look at the same places."""
+    """How similar the Grad-CAM maps of different seeds are."""
     panels = [
         Panel(
             title, "", "correlation of Grad-CAM maps",
             _conditions(
-                {METHODS[method]: [likeness(evidence, method, where, what) for what in _MAPS] for method in BOTH}
+                {METHODS[method]: [similarity(evidence, method, where, what) for what in _MAPS] for method in BOTH}
             ),
             ("all images", "fifth of highest entropy"), joined=False, same_scale=True,
         )
         for where, title in (("shared", "images all runs share"), ("held_out", "images both held out"))
     ]  # fmt: skip
-    said = "Maps of SLS are more alike between seeds: 0.901 to 0.804, on images of high entropy 0.861 to 0.756."
+    said = "Maps of SLS are more similar between seeds: 0.901 to 0.804, on images of high entropy 0.861 to 0.756."
     return Figure("figure-9", "Grad-CAM between seeds", said, _drawn(panels), _quoted(evidence, "Figure 9"))
 
 
@@ -153,12 +153,12 @@ def figure_10(evidence: Evidence) -> Figure:
         for part in parts
         for method in BOTH
     ]
-    said = "Reliability is alike; the resolution of SLS is slightly higher."
+    said = "Reliability is similar; the resolution of SLS is slightly higher."
     return Figure("figure-10", "Brier score in parts", said, _drawn(panels), tuple(cells))
 
 
 def figure_11(evidence: Evidence) -> Figure:
-    """Loss on the straight way between models."""
+    """Loss along the straight line between two models."""
     across = evidence.across
     curves = [
         _band(words, across["barrier.positions"], across[f"barrier.{name}.losses"])
@@ -174,14 +174,14 @@ def figure_11(evidence: Evidence) -> Figure:
 
 
 def figure_12(evidence: Evidence) -> Figure:
-    """Whether models of different seeds have the same features."""
+    """How similar the features of different seeds are."""
     found = {
-        METHODS[method]: [likeness(evidence, method, where, "cka") for where in ("shared", "held_out")]
+        METHODS[method]: [similarity(evidence, method, where, "cka") for where in ("shared", "held_out")]
         for method in BOTH
     }
     ticks = ("images all runs share", "images both held out")
     panel = Panel("", "", "linear CKA between seeds", _conditions(found), ticks, joined=False)
-    said = "Features of SLS are more alike between seeds: 0.920 to 0.887."
+    said = "Features of SLS are more similar between seeds: 0.920 to 0.887."
     return Figure("figure-12", "CKA between seeds", said, _drawn([panel]), _quoted(evidence, "Figure 12"))
 
 
@@ -239,7 +239,7 @@ def _spread(evidence: Evidence, group: Group, name: str) -> Spread | None:
 
 
 def _conditions(rows: Mapping[str, Sequence[Spread | None]]) -> tuple[Curve, ...]:
-    """A curve a row over conditions 0, 1, ..., mean and SD over seeds; without those not run."""
+    """One curve per row over conditions 0, 1, ..., mean and SD over seeds; without those not run."""
     curves = []
     for name, found in rows.items():
         there = [(place, one.mean, np.nan_to_num(one.sd)) for place, one in enumerate(found) if one is not None]
@@ -250,7 +250,7 @@ def _conditions(rows: Mapping[str, Sequence[Spread | None]]) -> tuple[Curve, ...
 
 
 def _epochs(evidence: Evidence, name: str, since: float) -> tuple[Curve, ...]:
-    """A curve over the epochs from a share of them on, of each method that has one."""
+    """One curve per method, starting after a share of the epochs."""
     curves = []
     for method in BOTH:
         lines = list(evidence.lines(Group(method), name).values())

@@ -1,15 +1,15 @@
-"""How methods, scores and columns are called in tables and figures."""
+"""Names of methods, scores and columns in tables and figures."""
 
 from __future__ import annotations
 
 from votewise.papers.same_target.evidence import Group
 from votewise.papers.same_target.suites import MIXUPS
 
-# Deliveries of hard labels that the paper holds against soft labels, and the two it looks at most closely.
+# The hard deliveries that the paper compares with soft labels, and the two methods it studies most closely.
 HARD = ("sls", "multipass", "deterministic-control")
 BOTH = ("sls", "soft")
 
-# What is mixed, and how much.
+# What each variant of mixup mixes, and its alpha.
 MIXED = {
     name: f"{'soft labels' if method == 'soft' else 'majority vote'}, α {alpha:g}"
     for name, (method, alpha) in MIXUPS.items()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from votewise.papers.same_target import readings
+from votewise.papers.same_target import interpretations
 from votewise.papers.same_target.cells import ENOUGH, Claim, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.judging import (
@@ -23,7 +23,7 @@ from votewise.papers.same_target.judging import (
 )
 from votewise.papers.same_target.names import HARD, METHODS
 from votewise.papers.same_target.published import GRADIENT_SPEARMAN_RANGE, IMPROVEMENT_SPEARMAN_RANGE, SWEEP
-from votewise.papers.same_target.scalars import EARLIER, HOLDS, likeness, scalars, soft_less_sls
+from votewise.papers.same_target.scalars import EARLIER, HOLDS, scalars, similarity, soft_less_sls
 from votewise.papers.same_target.tables import adjusted, table_8
 from votewise.report.content import Spread
 from votewise.report.numbers import format_p
@@ -104,12 +104,15 @@ def _correlations(evidence: Evidence) -> Iterator[Claim]:
     given = by_seed_and_group(evidence, "js/spearman_given_entropy", sweep).mean(axis=1)
     claim = f"{_BEYOND}improvement rises with the distance also at equal entropy (partial Spearman, mean of 12 cells)"
     yield above_zero(claim, spread(given))
-    found = evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}")
+    found = evidence.values(Group("sls"), f"gradient/{interpretations.GRADIENT}")
     yield within("Spearman of entropy and gradient variance", [spread(found.values())], GRADIENT_SPEARMAN_RANGE)
 
 
 def _dynamics(evidence: Evidence) -> Iterator[Claim]:
-    for name, words in ((f"near_best/{readings.NEARNESS}", "comes near its best"), ("best_epoch", "is at its best")):
+    for name, words in (
+        (f"near_best/{interpretations.NEARNESS}", "comes near its best"),
+        ("best_epoch", "is at its best"),
+    ):
         lead = spread(soft_less_sls(evidence, name).values())
         found = "" if lead is None else f"{abs(lead.mean):.1f} epochs {'earlier' if lead.mean > 0 else 'later'}"
         yield above_zero(f"SLS {words} earlier than soft labels", lead, found=found)
@@ -131,11 +134,11 @@ def _exchanged(evidence: Evidence) -> Claim:
 
 def _similarity(evidence: Evidence) -> Iterator[Claim]:
     for where, what, words in (
-        (readings.MAP_IMAGES, readings.MAPS, "Grad-CAM maps"),
-        (readings.MAP_IMAGES, f"{readings.MAPS}_high", "Grad-CAM maps of disputed images"),
-        (readings.FEATURE_IMAGES, "cka", "features"),
+        (interpretations.MAP_IMAGES, interpretations.MAPS, "Grad-CAM maps"),
+        (interpretations.MAP_IMAGES, f"{interpretations.MAPS}_high", "Grad-CAM maps of disputed images"),
+        (interpretations.FEATURE_IMAGES, "cka", "features"),
     ):
-        sls, soft = (likeness(evidence, method, where, what) for method in ("sls", "soft"))
+        sls, soft = (similarity(evidence, method, where, what) for method in ("sls", "soft"))
         claim = f"{words} of SLS are more similar between seeds than those of soft labels"
         if sls is None or soft is None:
             yield Claim(claim, "", None)

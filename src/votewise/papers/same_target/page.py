@@ -1,4 +1,4 @@
-"""All tables and figures as a part of a page, between two markers."""
+"""All tables and figures, written into a Markdown page between two markers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from votewise.papers.same_target.sheets import (
     choice_lines,
     claim_lines,
     cost_lines,
+    interpretation_lines,
     markdown,
     paired_lines,
-    reading_lines,
     reason_lines,
 )
 from votewise.papers.same_target.summary import Summary
@@ -32,7 +32,7 @@ BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def write_page(evidence: Evidence, page: Path) -> list[Path]:
-    """Put every part between the markers of a page, and its figures into a folder beside it; what was written."""
+    """Write every part between the markers of a page, and its figures beside it; the files written."""
     if not page.is_file():
         raise InputError(
             "the page must be a file with markers for the results", f"{str(page)!r} is not a file", "Create it"
@@ -54,7 +54,7 @@ def write_page(evidence: Evidence, page: Path) -> list[Path]:
 
 
 def write_figures(parts: Sequence[Part], folder: Path) -> list[Path]:
-    """Draw the figures among some parts, each into a file of its name; those without runs are not drawn."""
+    """Draw the figures among some parts, one file each; those without runs are skipped."""
     figures = [part for part in parts if isinstance(part, Figure) and part.panels]
     if folder.exists() and not folder.is_dir():
         raise InputError("figures go into a folder", f"{str(folder)!r} is a file", "Name a folder; it is created")
@@ -67,7 +67,7 @@ def write_figures(parts: Sequence[Part], folder: Path) -> list[Path]:
 
 
 def tell_coverage(found: Coverage) -> str:
-    """How many of the paper's runs are there, and what is missing, in a sentence."""
+    """How many of the paper's runs are done, and which are missing, in a sentence."""
     if not found.missing:
         return f"All {found.wanted} runs of the paper are done."
     missing = "; ".join(_missing(found))
@@ -128,6 +128,6 @@ def _part_text(part: Part, folder: str) -> Iterator[str]:
                 "standard errors, all with the spread of the interpretation used. Each number follows, with its own."
             )
             yield markdown(choice_lines(part.choices))
-            yield markdown(reading_lines(part.choices))
+            yield markdown(interpretation_lines(part.choices))
         case Cost():
             yield markdown(cost_lines(part))

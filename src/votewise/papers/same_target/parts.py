@@ -1,4 +1,4 @@
-"""The parts of the paper by name: tables, figures, quoted numbers, claims; and how complete the runs for them are."""
+"""The parts of the paper by name: tables, figures, quoted numbers, claims; and how many of its runs are done."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Part = Summary | Table | Figure | Claims | Choices | Cost
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of the paper's runs are there, and which are not.
+    """How many of the paper's runs are done, and which are not.
 
     Attributes:
         there: of the paper's runs.
@@ -56,7 +56,7 @@ def find_parts(name: str, evidence: Evidence) -> list[Part]:
 
 
 def coverage(evidence: Evidence) -> Coverage:
-    """The runs there beside those the paper did."""
+    """The runs done, of those the paper did."""
     wanted, there = all_runs(), set(evidence.runs)
     absent = [run for run in wanted if run not in there]
     missing = Counter(row_name(Group(run.method, run.votes, run.hold)) for run in absent)
@@ -86,8 +86,8 @@ def _contents(part: Part) -> dict[str, Any]:
 
 def _choice_as_json(choice: Choice) -> dict[str, Any]:
     found = [
-        {"reading": reading, "misfit": choice.misfit(reading), "cells": _cells_as_json(cells)}
-        for reading, cells in choice.readings.items()
+        {"reading": name, "misfit": choice.misfit(name), "cells": _cells_as_json(cells)}
+        for name, cells in choice.interpretations.items()
     ]
     return {"question": choice.question, "used": choice.used, "readings": found}
 

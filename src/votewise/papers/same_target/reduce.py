@@ -1,7 +1,7 @@
-"""A store of the paper's runs to `Evidence`: everything the tables and figures need, a hundredth of the size.
+"""Reduce a store of the paper's runs to `Evidence`: all that tables and figures need, at a hundredth of the size.
 
-Curves, scores and what was measured of the models are taken over; what needs the votes, and what compares runs with
-each other, is computed here, once. This is the only part that may need CIFAR-10H and torch; neither is needed after.
+Curves, scores and diagnostics are copied; what needs the votes, and what compares runs, is computed here, once. Only
+this step may need CIFAR-10H and torch.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, ends_
 from votewise.experiments.material import Material
 from votewise.experiments.measure import shared_items
 from votewise.experiments.run import RUN_VERSION, softmax
-from votewise.papers.same_target import by_votes
-from votewise.papers.same_target.across import Sight, barriers, likeness_within
+from votewise.papers.same_target import vote_statistics
+from votewise.papers.same_target.between_runs import ModelView, barriers, similarity_within
 from votewise.papers.same_target.diagnoses import plan_of
 from votewise.papers.same_target.evidence import Evidence, Run
 from votewise.papers.same_target.suites import MIXUPS, paper_recipe, run_of
@@ -84,7 +84,7 @@ def _is_paper_run(record: RunRecord, precision: str) -> bool:
 
 
 def _checksum(records: Any, material: Material | None) -> str:
-    """The checksum of the one set of data all runs were made on, which the votes at hand must have too."""
+    """The checksum of the data, which must be the same for all runs and for the votes at hand."""
     sums = {str(record.config["data"]) for record in records} | ({material.checksum} if material else set())
     if len(sums) > 1:
         raise InputError(
@@ -96,9 +96,9 @@ def _checksum(records: Any, material: Material | None) -> str:
 
 
 def _diagnoses(measured: Sequence[RunRecord], records: Records) -> dict[Run, RunRecord]:
-    """What was measured of each run's models; of several diagnoses, the one with the most numbers.
+    """The diagnosis of each run; of several, the one with the most numbers.
 
-    One of an earlier version, or of the models of a run that was done again since, is none of it.
+    Diagnoses of an earlier version, or of models that were retrained since, do not count.
     """
     of_run = {run_id(record.config): run for run, record in records.items()}
     found: dict[Run, RunRecord] = {}
@@ -133,7 +133,7 @@ def _reduced(
 
 
 def _times(record: RunRecord, diagnosis: RunRecord | None, material: Material | None) -> Numbers:
-    """A run's share of the device time of those beside it, and what was measured of it afterwards."""
+    """A run's share of the device time of the runs beside it, and the time of its diagnosis."""
     seconds = record.timing.get("seconds", math.nan) / record.timing.get("at_once", math.nan)
     found = {"seconds": seconds}
     if material is not None:
@@ -141,7 +141,7 @@ def _times(record: RunRecord, diagnosis: RunRecord | None, material: Material | 
         found["images_per_second"] = trained_on * len(record.curves["soft_nll"]) / seconds
     if diagnosis is not None:
         found["diagnosis_seconds"] = diagnosis.timing.get("seconds", math.nan)
-        # The plan may have been another one when it was made, which then tells nothing about the time of today's.
+        # A diagnosis made by an earlier plan says nothing about the time that today's takes.
         found["diagnosis_as_planned"] = float(diagnosis.config["plan"] == plan_of(run_of(record.config)).to_dict())
     return found
 
@@ -149,16 +149,16 @@ def _times(record: RunRecord, diagnosis: RunRecord | None, material: Material | 
 def _of_votes(
     run: Run, records: Records, diagnosis: RunRecord | None, material: Material
 ) -> Iterator[tuple[Numbers, Series]]:
-    """The parts that need the votes, of the runs of which the paper shows them."""
+    """The parts that need the votes, for the runs of which the paper shows them."""
     record, baseline = records[run], records.get(replace(run, method="soft"))
     people = material.votes.probs[record.arrays["held_out"]]
-    yield by_votes.scaled(record, material), {}
+    yield vote_statistics.scaled(record, material), {}
     if run.votes is None and run.hold == 1:
-        yield by_votes.reliability(record, material)
+        yield vote_statistics.reliability(record, material)
     elif run.votes is not None and run.method != "soft" and baseline is not None:
-        yield by_votes.improvement(record, baseline, material, _most_disputed(people)), {}
+        yield vote_statistics.improvement(record, baseline, material, _most_disputed(people)), {}
     if run.method == "sls" and diagnosis is not None and "held_out_square_length" in diagnosis.arrays:
-        yield by_votes.gradient_variance(run.seed, diagnosis.arrays["held_out_square_length"], people)
+        yield vote_statistics.gradient_variance(run.seed, diagnosis.arrays["held_out_square_length"], people)
 
 
 def _most_disputed(people: FloatArray) -> IntArray:
@@ -175,22 +175,22 @@ def _across(
     devices = {record.environment.get("device", "not recorded") for record in records.values()}
     found: dict[str, npt.NDArray[Any]] = {
         "devices": np.array(sorted(devices)),
-        "confidence": by_votes.confidence_grid(),
+        "confidence": vote_statistics.confidence_grid(),
         **barriers(pairs),
     }
     people = None if material is None else material.votes.probs
     for method in _FEATURED:
         for where in ("shared", "held_out"):
-            sights = _sights(method, where, records, diagnoses, material)
-            if len(sights) > 1:
-                found[f"{method}.{where}.seeds"] = np.array(sorted(sights))
-                likeness = likeness_within(sights, people)
-                found |= {f"{method}.{where}.{name}": matrix for name, matrix in likeness.items()}
+            views = _views(method, where, records, diagnoses, material)
+            if len(views) > 1:
+                found[f"{method}.{where}.seeds"] = np.array(sorted(views))
+                similarity = similarity_within(views, people)
+                found |= {f"{method}.{where}.{name}": matrix for name, matrix in similarity.items()}
     return found
 
 
 def _is_pair_of(record: RunRecord, runs: Mapping[str, RunRecord]) -> bool:
-    """Whether a record is a barrier, of today's kind, between the models of two of the runs."""
+    """Whether a record is a barrier, of the current version, between the models of two of the runs."""
     pair: list[Any] = record.config.get("barrier", [])  # type: ignore[assignment]
     ends = [runs.get(run_id(run)) for run in pair]
     if not ends or record.config.get("version") != DIAGNOSIS_VERSION:
@@ -198,21 +198,21 @@ def _is_pair_of(record: RunRecord, runs: Mapping[str, RunRecord]) -> bool:
     return all(run is not None and is_loss_of(loss, run) for loss, run in zip(ends_of(record), ends, strict=True))
 
 
-def _sights(
+def _views(
     method: str, where: str, records: Records, diagnoses: Mapping[Run, RunRecord], material: Material | None
-) -> dict[int, Sight]:
-    """How the best models of a method see the images all share, or those each held out, by seed."""
-    sights = {}
+) -> dict[int, ModelView]:
+    """Views of the best models of a method on the images all share, or on those each held out, by seed."""
+    views = {}
     for run, diagnosis in diagnoses.items():
         arrays = diagnosis.arrays
         if run.method == method and (run.votes, run.hold) == (None, 1) and f"{where}_maps" in arrays:
             rows = records[run].arrays["held_out"]
             if where == "shared":
                 rows = np.arange(len(arrays["shared_maps"])) if material is None else shared_items(material)
-            sights[run.seed] = Sight(
+            views[run.seed] = ModelView(
                 rows, *(arrays[f"{where}_{part}"] for part in ("features", "maps", "maps_of_predicted"))
             )
-    return sights
+    return views
 
 
 def _columns(rows: Sequence[Numbers]) -> dict[str, FloatArray]:
@@ -221,7 +221,7 @@ def _columns(rows: Sequence[Numbers]) -> dict[str, FloatArray]:
 
 
 def _stacked(rows: Sequence[Series]) -> dict[str, FloatArray]:
-    """Each series of all runs, as long as the longest, in single precision."""
+    """Each series of all runs, padded to the longest, in single precision."""
     lengths: dict[str, int] = {}
     for row in rows:
         for name, values in row.items():
@@ -234,7 +234,7 @@ def _stacked(rows: Sequence[Series]) -> dict[str, FloatArray]:
 
 
 def _log_probs(records: Any) -> npt.NDArray[np.float16]:
-    """Log-probabilities at the best epoch; those too small for 16 bits are as small as these can be."""
+    """Log-probabilities at the best epoch, clipped to the range of 16-bit floats."""
     with np.errstate(divide="ignore"):
         logs = [np.log(softmax(record.arrays["best_logits"])) for record in records]
     return np.maximum(np.stack(logs), np.finfo(np.float16).min).astype(np.float16)

@@ -43,11 +43,11 @@ def read_results(folder: str | os.PathLike[str]) -> Evidence:
 
 
 def _check_alone(store: RecordStore, ids: set[str]) -> None:
-    """Refuse a folder in which it would not be clear which results are meant."""
+    """Refuse a folder that does not hold exactly one set of results."""
     if len(ids) != 1:
         raise InputError(
             f"{str(store.folder)!r} must hold one set of results",
-            f"there are {len(ids)}" if ids else "none is there",
+            f"there are {len(ids)}" if ids else "there is none",
             "Delete the others, or use another folder" if ids else "Reduce runs into it",
         )
 

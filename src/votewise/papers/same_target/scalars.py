@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from votewise._checks import FloatArray
-from votewise.papers.same_target import readings
+from votewise.papers.same_target import interpretations
 from votewise.papers.same_target.cells import Cell, Table, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import BOTH, METHODS
@@ -21,7 +21,7 @@ HOLDS = (1, 5, 10, 50)
 
 
 def scalars(evidence: Evidence) -> Table:
-    """All of them, ours beside theirs; where the paper leaves a definition open, as `readings` has it."""
+    """All of them, ours beside theirs; open definitions as in `interpretations`."""
     cells = (
         *_smooth_ece(evidence),
         *_resampling(evidence),
@@ -34,22 +34,22 @@ def scalars(evidence: Evidence) -> Table:
     return Table(
         "scalars", "numbers quoted in the text", cells,
         notes=(
-            "The paper prints no SD of these: apart is in units of ours. Likeness of maps and features is the mean "
-            "over pairs of seeds; its n is the seeds, its SD √n times the jackknife's standard error over seeds.",
+            "The paper prints no SD of these: distances are in units of ours. Similarity of maps and features is the "
+            "mean over pairs of seeds; n counts seeds, and SD is √n times the jackknife's standard error over seeds.",
         ),
     )  # fmt: skip
 
 
 def soft_less_sls(evidence: Evidence, name: str, votes: int | None = None) -> dict[int, float]:
-    """By how much a number of soft labels is above that of SLS, on each seed that both have; of epochs, SLS's lead."""
+    """A number of soft labels less that of SLS, on each seed that both have; of epochs, SLS's lead."""
     sls, soft = (evidence.values(Group(method, votes), name) for method in BOTH)
     return {seed: soft[seed] - sls[seed] for seed in sls if seed in soft}
 
 
-def likeness(evidence: Evidence, method: str, where: str, what: str) -> Spread | None:
+def similarity(evidence: Evidence, method: str, where: str, what: str) -> Spread | None:
     """Mean over pairs of seeds; n is the number of seeds, and SD / sqrt(n) its standard error.
 
-    Pairs that share a seed are not independent, so it is the error of the jackknife, which leaves out a seed at a time.
+    Pairs that share a seed are not independent, so the error is the jackknife's, which leaves out one seed at a time.
     """
     matrix = evidence.across.get(f"{method}.{where}.{what}")
     if matrix is None:
@@ -76,13 +76,13 @@ def _resampling(evidence: Evidence) -> Iterator[Cell]:
 
 
 def _gradients(evidence: Evidence) -> Iterator[Cell]:
-    ours = spread(evidence.values(Group("sls"), f"gradient/{readings.GRADIENT}").values())
+    ours = spread(evidence.values(Group("sls"), f"gradient/{interpretations.GRADIENT}").values())
     yield Cell("Spearman of entropy and gradient variance", METHODS["sls"], ours, QUOTED["gradient_spearman", "sls"])
 
 
 def _earlier(evidence: Evidence) -> Iterator[Cell]:
     for name, words, printed in (
-        (f"near_best/{readings.NEARNESS}", "near its best", "near_best_earlier"),
+        (f"near_best/{interpretations.NEARNESS}", "near its best", "near_best_earlier"),
         ("best_epoch", "at its best", "best_earlier"),
     ):
         ours = spread(soft_less_sls(evidence, name).values())
@@ -92,7 +92,7 @@ def _earlier(evidence: Evidence) -> Iterator[Cell]:
 def _maps(evidence: Evidence) -> Iterator[Cell]:
     for high, words in (("", "all images"), ("_high", "the fifth of highest entropy")):
         for method in BOTH:
-            ours = likeness(evidence, method, readings.MAP_IMAGES, f"{readings.MAPS}{high}")
+            ours = similarity(evidence, method, interpretations.MAP_IMAGES, f"{interpretations.MAPS}{high}")
             yield Cell(f"Grad-CAM between seeds, {words}", METHODS[method], ours, QUOTED[f"maps{high}", method])
 
 
@@ -103,5 +103,5 @@ def _barrier(evidence: Evidence) -> Iterator[Cell]:
 
 def _features(evidence: Evidence) -> Iterator[Cell]:
     for method in BOTH:
-        ours = likeness(evidence, method, readings.FEATURE_IMAGES, "cka")
+        ours = similarity(evidence, method, interpretations.FEATURE_IMAGES, "cka")
         yield Cell("CKA between seeds", METHODS[method], ours, QUOTED["cka", method])

@@ -14,7 +14,7 @@ from votewise.papers.same_target.parts import Claims, Part
 from votewise.papers.same_target.summary import Summary
 from votewise.report.numbers import format_p
 
-# Of numbers from here on, four digits behind the point are no use.
+# From this size on, one decimal is shown.
 _LARGE = 10.0
 
 _NOTHING = "–"
@@ -28,14 +28,14 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Sheet:
-    """A header, and rows as long as it."""
+    """A header and rows of the same length."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 def sheets_of(part: Part) -> list[Sheet]:
-    """All there is to print of a part: numbers line by line, then tests or claims."""
+    """Everything to print of a part: numbers line by line, then tests or claims."""
     match part:
         case Summary():
             return [count_lines(part), reason_lines(part), *([claim_lines(part.failed)] if part.failed else [])]
@@ -52,7 +52,7 @@ def sheets_of(part: Part) -> list[Sheet]:
 
 
 def cell_lines(cells: Sequence[Cell]) -> Sheet:
-    """A line a number; beside the published, where there are any."""
+    """One line per number; beside the published ones, where there are any."""
     beside = any(cell.published is not None for cell in cells)
     header = ("row", "column", "ours", *(("published", "apart", "verdict") if beside else ()))
     rows = ((cell.row, cell.column, _ours(cell), _published(cell), _apart(cell), cell.verdict) for cell in cells)
@@ -68,7 +68,7 @@ def cell_grid(cells: Sequence[Cell]) -> Sheet:
 
 
 def paired_lines(tests: Sequence[PairedTest]) -> Sheet:
-    """A line a test."""
+    """One line per test."""
     rows = (
         (
             test.row, test.column, test.alternative, str(test.n),
@@ -82,54 +82,54 @@ def paired_lines(tests: Sequence[PairedTest]) -> Sheet:
 
 
 def choice_lines(choices: Sequence[Choice]) -> Sheet:
-    """A line a reading: how far its numbers are from the published, and which is used."""
+    """One line per interpretation: how far its numbers are from the published, and which is used."""
     rows = (
         (
-            choice.question, reading, str(sum(cell.distance is not None for cell in choice.readings[reading])),
-            _NOTHING if math.isnan(choice.misfit(reading)) else f"{choice.misfit(reading):.1f}",
-            "used" if reading == choice.used else "",
+            choice.question, name, str(sum(cell.distance is not None for cell in choice.interpretations[name])),
+            _NOTHING if math.isnan(choice.misfit(name)) else f"{choice.misfit(name):.1f}",
+            "used" if name == choice.used else "",
         )
         for choice in choices
-        for reading in choice.readings
+        for name in choice.interpretations
     )  # fmt: skip
     return Sheet(("left open", "interpretation", "numbers", "misfit", ""), tuple(rows))
 
 
-def reading_lines(choices: Sequence[Choice]) -> Sheet:
-    """A line a number of each reading."""
+def interpretation_lines(choices: Sequence[Choice]) -> Sheet:
+    """One line per number of each interpretation."""
     rows = (
-        (choice.question, reading, cell.column, _ours(cell), _published(cell), _apart(cell))
+        (choice.question, name, cell.column, _ours(cell), _published(cell), _apart(cell))
         for choice in choices
-        for reading, cells in choice.readings.items()
+        for name, cells in choice.interpretations.items()
         for cell in cells
     )
     return Sheet(("left open", "interpretation", "number", "ours", "published", "apart"), tuple(rows))
 
 
 def count_lines(part: Summary) -> Sheet:
-    """A line a count."""
+    """One line per count."""
     return Sheet(("",), tuple((count,) for count in part.counts))
 
 
 def reason_lines(part: Summary) -> Sheet:
-    """A line a reason, and the numbers it explains."""
+    """One line per reason, with the numbers it explains."""
     rows = ((words, str(len(places)), "; ".join(places)) for words, places in part.apart.items())
     return Sheet(("apart, because", "numbers", "which"), tuple(rows))
 
 
 def cost_lines(part: Cost) -> Sheet:
-    """A line of device time each."""
+    """One line per item of device time."""
     return Sheet(("", "device time"), part.lines)
 
 
 def claim_lines(claims: Sequence[Claim]) -> Sheet:
-    """A line a claim."""
+    """One line per claim."""
     rows = ((claim.claim, claim.found or _NOTHING, claim.verdict) for claim in claims)
     return Sheet(("statement", "ours", "verdict"), tuple(rows))
 
 
 def markdown(sheet: Sheet) -> str:
-    """A sheet as a table of a page."""
+    """A sheet as a Markdown table."""
     lines = [sheet.header, tuple("---" for _ in sheet.header), *sheet.rows]
     return "\n".join(f"| {' | '.join(_escaped(row))} |" for row in lines)
 

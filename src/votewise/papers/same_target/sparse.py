@@ -1,4 +1,4 @@
-"""Beyond the paper: what else helps where votes are few."""
+"""Beyond the paper: what else helps with few votes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Suite:
         summary: what it shows.
         methods: by name.
         seeds: how many, from 0; suites share the runs of their common seeds.
-        votes: votes an item, each a part of the comparison; None for all there are.
+        votes: numbers of votes per item, each its own condition; None for all.
         holds: epochs a drawn label is kept, likewise.
     """
 
@@ -49,7 +49,7 @@ SUITES: dict[str, Suite] = {
         5,
     ),
     "sweep": Suite(
-        "few votes an item (Tables 1, 6)",
+        "few votes per item (Tables 1, 6)",
         ("soft", "sls", "multipass", "deterministic-control"),
         5,
         votes=(5, 10, 25, 50),
@@ -57,28 +57,28 @@ SUITES: dict[str, Suite] = {
     "resampling": Suite("SLS whose labels are kept for some epochs (Figure 4)", ("sls",), 5, holds=(1, 5, 10, 50)),
 }
 
-# The ways of mixup by name, as the paper tells neither alpha nor targets: the method that is mixed, and alpha.
-# `choices` shows why the paper's is taken to be the first.
+# Variants of mixup by name: the method that is mixed, and alpha. The paper gives neither; `choices` shows why its mixup
+# is taken to be the first.
 MIXUPS: dict[str, tuple[str, float]] = {
     "mixup": ("mixup", 1.0),
     **{f"mixup-{alpha}": ("mixup", alpha) for alpha in (0.2, 0.3, 0.4, 0.5)},
     **{f"mixup-soft-{alpha}": ("soft", alpha) for alpha in (0.2, 0.4, 1.0)},
 }
 
-# Not the paper's: what else might help where votes are few, and what its mixup may have been.
+# Beyond the paper: what else might help with few votes, and what its mixup may have been.
 BEYOND: dict[str, Suite] = {
     "sparse": Suite(
-        "few votes an item: smoothed shares beside the paper's methods",
+        "few votes per item: smoothed shares beside the paper's methods",
         ("soft", "sls", "multipass", "soft-smoothed", "dirichlet", "dirichlet-fitted"),
         5,
         votes=(5, 10),
     ),
-    "mixup": Suite("mixup's alpha and targets, of which the paper tells none", tuple(MIXUPS), 1),
+    "mixup": Suite("mixup's alpha and targets, neither of which the paper gives", tuple(MIXUPS), 1),
 }
 
 
 def all_runs(suites: Sequence[Suite] = tuple(SUITES.values())) -> tuple[Run, ...]:
-    """Every run of some suites once; of all that the paper did if none are named."""
+    """Every run of some suites, each once; of all of the paper's if none are named."""
     runs = (
         Run(method, votes, hold, seed)
         for suite in suites
@@ -91,13 +91,13 @@ def all_runs(suites: Sequence[Suite] = tuple(SUITES.values())) -> tuple[Run, ...
 
 
 TINY = Suite(
-    "every step of the way on a corner of the data, in minutes on a CPU", ("soft", "sls", "multipass", "majority"), 2
+    "the whole pipeline on a small subset of the data, in minutes on a CPU", ("soft", "sls", "multipass", "majority"), 2
 )
 _TINY_ITEMS, _TINY_EPOCHS, _TINY_OUTLIERS = 2000, 12, 1000
 
 
 def suite_names() -> tuple[str, ...]:
-    """What can be asked for."""
+    """Every name that `find_suites` takes."""
     return (*SUITES, "all", *BEYOND, "tiny")
 
 
@@ -128,14 +128,14 @@ def paper_recipe() -> TrainConfig:
 
 
 def run_of(config: Mapping[str, Any]) -> Run:
-    """Which run of the paper, or of those beside it, a config is of, given as records keep it."""
+    """The run of the paper, or of the suites beyond it, that a stored config describes."""
     names = {way: name for name, way in MIXUPS.items()}
     name = names.get((config["method"], config["recipe"]["mixup"]), config["method"])
     return Run(name, config["votes"], config["hold"], config["seed"])
 
 
 def suite_runs(name: str, material: Material, *, seeds: int | None = None, precision: str = "fp32") -> list[RunConfig]:
-    """Every run of a suite once, seed by seed, so that a part of the work is a part of the seeds.
+    """Every run of a suite once, ordered by seed, so that interrupted work has complete seeds.
 
     Args:
         name: of the suite.
@@ -156,7 +156,7 @@ def tiny_material(material: Material) -> Material:
 
 
 def tiny_outliers(outliers: OutlierImages) -> OutlierImages:
-    """The first images of other things."""
+    """The first OOD images."""
     return replace(outliers, images=outliers.images[:_TINY_OUTLIERS], labels=outliers.labels[:_TINY_OUTLIERS])
 
 

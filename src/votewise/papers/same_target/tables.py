@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from votewise.papers.same_target import published, readings
+from votewise.papers.same_target import interpretations, published
 from votewise.papers.same_target.cells import Cell, PairedTest, Table, sharing_sd, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.names import COLUMNS, HARD, METHODS, row_name
@@ -30,17 +30,17 @@ _SCORES_OF_RUNS = {
     "entropy_correlation": "entropy_correlation",
 }
 
-# What the paper prints curvature on, by the slice it is taken to be.
-_PRINTED = {"full": "full", readings.SLICE: "high"}
+# The items the paper prints curvature of, by the slice we take them to be.
+_PRINTED = {"full": "full", interpretations.SLICE: "high"}
 _SLICE_NOTE = (
     "The paper does not define its slice of high disagreement. Of those that were tried "
-    f"{readings.SLICE} fits its numbers best (see Choices) and stands beside them."
+    f"{interpretations.SLICE} fits its numbers best (see Choices) and stands beside them."
 )
 _OTHERS_NOTE = "Beyond the paper: majority vote, label smoothing and mixup."
 _OUR_SD_NOTE = "The paper prints no SD here: distances are in units of ours, pooled over the methods of a column."
 _SCORE_NOTE = (
     "ODIN and KNN have settings the paper does not print. Here: "
-    f"{'; '.join(f'{score.upper()}, {words}' for score, words in readings.SETTINGS.items())} (see Choices)."
+    f"{'; '.join(f'{score.upper()}, {words}' for score, words in interpretations.SETTINGS.items())} (see Choices)."
 )
 
 # The paper's SLS of five seeds: those it shares with the other hard deliveries.
@@ -48,7 +48,7 @@ _FEW = 5
 
 
 def table_1(evidence: Evidence) -> Table:
-    """Few votes an item: soft NLL, and each hard delivery against soft labels, one-sided, raw and after Holm."""
+    """Few votes per item: soft NLL, and each hard delivery against soft labels, one-sided, raw and after Holm."""
     cells = [
         _cell(
             evidence, Group(method, votes), f"{votes} votes", "soft_nll_best", published.TABLE_1[method, 5, str(votes)]
@@ -121,7 +121,7 @@ def table_4(evidence: Evidence) -> Table:
             published.TABLE_4.get((*key, f"{_PRINTED.get(part)}/{what}")),
         )
         for group, key in rows.items()
-        for part in ("full", *readings.LIKELY_SLICES)
+        for part in ("full", *interpretations.LIKELY_SLICES)
         for what in ("largest", "trace")
     ]
     return Table(
@@ -154,7 +154,7 @@ def table_6(evidence: Evidence) -> Table:
         )
         for votes in SWEEP
         for method in ("sls", "soft")
-        for part in ("full", *readings.LIKELY_SLICES)
+        for part in ("full", *interpretations.LIKELY_SLICES)
     ]  # fmt: skip
     shared = sharing_sd(cells, lambda cell: (cell.row.split(",")[0], cell.column))
     note = "Distances are in units of the SD that the four numbers of votes of a method share, ours and the paper's."
@@ -162,7 +162,7 @@ def table_6(evidence: Evidence) -> Table:
 
 
 def table_7(evidence: Evidence) -> Table:
-    """Telling SVHN from held-out images."""
+    """Detecting SVHN; SLS against soft labels, two-sided."""
     return Table(
         "table-7", "AUROC against SVHN", _detected(evidence, "svhn", SCORES, published.TABLE_7),
         adjusted([_detection_test(evidence, "svhn", score, "two-sided") for score in SCORES]),
@@ -171,7 +171,7 @@ def table_7(evidence: Evidence) -> Table:
 
 
 def table_8(evidence: Evidence) -> Table:
-    """Telling CIFAR-100 from held-out images, SLS against soft labels; one-sided as printed, and two-sided."""
+    """Detecting CIFAR-100, SLS against soft labels; one-sided as printed, and two-sided."""
     cells = [
         _cell(evidence, Group(method), COLUMNS[score], _auroc("cifar100", score), published.TABLE_8[method, 10, score])
         for method in ("sls", "soft")
@@ -188,7 +188,7 @@ def table_8(evidence: Evidence) -> Table:
 
 
 def table_9(evidence: Evidence) -> Table:
-    """Telling CIFAR-100 from held-out images, the hard deliveries."""
+    """Detecting CIFAR-100, the hard deliveries."""
     return Table(
         "table-9", "AUROC against CIFAR-100, hard deliveries",
         sharing_sd(
@@ -214,12 +214,12 @@ TABLES: dict[str, Callable[[Evidence], Table]] = {
 def paired_test(
     evidence: Evidence, first: Group, second: Group, column: str, name: str, alternative: str
 ) -> PairedTest:
-    """The first rows' numbers against the second's, seed by seed.
+    """The first group's numbers against the second's, seed by seed.
 
     Args:
         evidence: all runs.
-        first: rows tested.
-        second: against these.
+        first: the group tested.
+        second: what it is tested against.
         column: what is measured, as tables call it.
         name: of the number.
         alternative: "two-sided", "less" or "greater".
@@ -245,13 +245,13 @@ def compare_by_seed(
     Args:
         one: tested.
         other: against these.
-        row: how the test is called.
+        row: name of the test.
         column: what is measured.
         alternative: "two-sided", "less" or "greater".
-        smaller_is_better: of which difference counts as favourable.
+        smaller_is_better: which differences count as favourable.
     """
     seeds = sorted(one.keys() & other.keys())
-    # Equal differences of rounded scores differ by the noise of subtraction; rounding makes them the ties they are.
+    # Equal differences of rounded scores differ by the noise of subtraction; rounding restores the ties.
     differences = np.array([one[seed] - other[seed] for seed in seeds]).round(12)
     better = differences < 0 if smaller_is_better else differences > 0
     return PairedTest(
@@ -311,7 +311,7 @@ def _detected(evidence: Evidence, outliers: str, scores: Sequence[str], printed:
 def _unconverged(evidence: Evidence) -> Iterator[str]:
     """How many measurements ended before they were as precise as asked for; those of shuffled SLS apart."""
     nothing_learnt = np.array([run.method == "shuffled-sls" for run in evidence.runs], dtype=bool)
-    for part in ("full", *readings.LIKELY_SLICES):
+    for part in ("full", *interpretations.LIKELY_SLICES):
         converged = evidence.numbers.get(f"best/{part}/converged", np.full(len(evidence.runs), np.nan))
         missed, others = converged == 0, (converged == 0) & ~nothing_learnt
         if missed.any():
@@ -336,7 +336,7 @@ def _detection_test(evidence: Evidence, outliers: str, score: str, alternative: 
 
 
 def _auroc(outliers: str, score: str) -> str:
-    return f"{outliers}/{readings.score_reading(score)}/auroc"
+    return f"{outliers}/{interpretations.score_interpretation(score)}/auroc"
 
 
 def _other_epochs(evidence: Evidence) -> Iterable[Cell]:
@@ -348,5 +348,5 @@ def _other_epochs(evidence: Evidence) -> Iterable[Cell]:
 
 
 def _without_votes(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Rows named by the method alone, where columns are numbers of votes."""
+    """Rows named by the method alone, as columns are numbers of votes."""
     return tuple(replace(cell, row=cell.row.split(",")[0]) for cell in cells)

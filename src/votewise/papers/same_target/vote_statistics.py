@@ -1,4 +1,4 @@
-"""What of a run's predictions needs the votes themselves, as few numbers: Figures 2, 3, 5, 6, 7 and 10."""
+"""Per-run statistics that need the original votes: Figures 2, 3, 5, 6, 7 and 10."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from votewise.experiments.run import softmax
 from votewise.metrics.calibration import equal_mass_bins
 from votewise.records import RunRecord
 
-# One bin of images whose redrawn votes are as before, and these many of the others, equally full.
+# Besides one bin of images whose shares the redraw left unchanged: that many bins of the others, equally full.
 _BINS = 5
 
 # Points at which accuracy by confidence, and gradient variance by entropy, are kept.
@@ -23,7 +23,7 @@ _CONFIDENCES = 64
 _ENTROPIES = 20
 
 _DRAWS = 100
-_ECE_BINS, _USUAL_BINS = (10, 15, 20), 15  # of which the paper says nothing
+_ECE_BINS, _USUAL_BINS = (10, 15, 20), 15  # the paper does not say which
 _INVERSE_TEMPERATURES = (0.05, 20.0)
 
 Numbers = dict[str, float]
@@ -46,7 +46,7 @@ def reliability(record: RunRecord, material: Material) -> tuple[Numbers, Series]
 
 
 def _ece_by_shares(people: FloatArray, probs: FloatArray) -> float:
-    """ECE of the top class where it is as right as the share of the votes it got."""
+    """ECE of the top class, correctness being the share of votes for it."""
     confidence, share = probs.max(axis=1), people[np.arange(len(probs)), probs.argmax(axis=1)]
     bin_of, shared = equal_mass_bins(confidence, share, _USUAL_BINS)
     return float(np.abs(np.bincount(bin_of, weights=shared - confidence)).sum() / len(confidence))
@@ -58,10 +58,10 @@ def confidence_grid() -> FloatArray:
 
 
 def improvement(hard: RunRecord, soft: RunRecord, material: Material, high: IntArray) -> Numbers:
-    """By how much a hard delivery improves on soft labels of the same redrawn votes, by how far the redraw is off.
+    """How much a hard delivery improves on soft labels of the same redrawn votes, by how far the redraw is off.
 
     Per image: soft NLL of the soft run less that of the hard one, both against all votes, at the best epochs. The
-    images are held out, so nobody was trained on their redrawn votes; these are drawn as those of the others were.
+    images are held out, so no run was trained on their redrawn votes; these are drawn as those of the others were.
 
     Args:
         hard: a run of the sweep.
@@ -89,10 +89,7 @@ def improvement(hard: RunRecord, soft: RunRecord, material: Material, high: IntA
 
 
 def _spearman_given(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
-    """Partial rank correlation: that of what a straight line through the third's ranks leaves of the others' ranks.
-
-    NaN where a rank correlation with the third is 1, so that nothing is left.
-    """
+    """Partial rank correlation of the first two, given the third; NaN where the third determines one of them."""
     pairs = ((first, second), (first, third), (second, third))
     direct, of_first, of_second = (metrics.spearman(*pair) for pair in pairs)
     left = (1 - of_first**2) * (1 - of_second**2)
@@ -100,7 +97,7 @@ def _spearman_given(first: FloatArray, second: FloatArray, third: FloatArray) ->
 
 
 def scaled(record: RunRecord, material: Material) -> Numbers:
-    """Soft NLL once a temperature is put right, so that what is left is not a matter of confidence alone.
+    """Soft NLL after temperature scaling, which removes differences in overall confidence.
 
     The temperature of one half of the held-out images is fitted on the other half, and the other way round.
     """
@@ -117,7 +114,7 @@ def scaled(record: RunRecord, material: Material) -> Numbers:
 
 
 def gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) -> tuple[Numbers, Series]:
-    """How the variance that drawn labels give the last layer's gradient goes with people's entropy.
+    """How the variance of the last layer's gradient over drawn labels depends on people's entropy.
 
     Args:
         seed: of the run, for the sampled variant.
@@ -140,11 +137,11 @@ def gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) 
 
 
 def _temperature(people: FloatArray, logits: FloatArray) -> float:
-    """The temperature of the least soft NLL. That is convex in its inverse, so the search cannot go astray."""
+    """The temperature of the lowest soft NLL, which is convex in the inverse temperature."""
     from scipy.optimize import minimize_scalar
     from scipy.special import log_softmax
 
-    def loss(inverse: float) -> float:  # not of probabilities: those that become 0 would make it infinite on both sides
+    def loss(inverse: float) -> float:  # of logits, as probabilities that become 0 would make it infinite
         return float(-(people * log_softmax(logits * inverse, axis=1)).sum(axis=1).mean())
 
     return 1 / float(minimize_scalar(loss, bounds=_INVERSE_TEMPERATURES, method="bounded").x)

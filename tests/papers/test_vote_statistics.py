@@ -15,7 +15,7 @@ from oracles.scores import correctness_brier_parts, equal_mass_ece, smooth_ece
 from paper_runs import N_CLASSES, N_ITEMS, paper_material, paper_record
 from votewise._random import stream_generator
 from votewise.papers.same_target import suite_runs
-from votewise.papers.same_target.by_votes import confidence_grid, gradient_variance, improvement, reliability
+from votewise.papers.same_target.vote_statistics import confidence_grid, gradient_variance, improvement, reliability
 
 # True labels unlike the majority's, so that it shows which of the two is taken.
 MATERIAL = replace(paper_material(), labels=np.random.default_rng(2).integers(0, N_CLASSES, N_ITEMS))

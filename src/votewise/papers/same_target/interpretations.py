@@ -11,7 +11,7 @@ SLICE = "top-5%"
 LIKELY_SLICES = ("top-10%", SLICE)
 
 # ODIN's step is taken in the network's inputs, not in pixels; KNN's features are not normalised.
-SCORE_READINGS = {"odin": "odin_in_inputs", "knn": "knn_by_length"}
+SCORES = {"odin": "odin_in_inputs", "knn": "knn_by_length"}
 SETTINGS = {"odin": "T 1000 and a step of 0.0014 in the network's inputs", "knn": "k 50 and features as they are"}
 
 # Features of two models are compared on the images that both held out.
@@ -29,6 +29,6 @@ NEARNESS = "descent"
 GRADIENT = "spearman_sampled"
 
 
-def score_reading(score: str) -> str:
+def score_interpretation(score: str) -> str:
     """The name, in a diagnosis, of what we take the paper's score to be."""
-    return SCORE_READINGS.get(score, score)
+    return SCORES.get(score, score)
