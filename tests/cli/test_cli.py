@@ -78,7 +78,7 @@ def test_inspect_json(folder: Path) -> None:
 def test_inspect_for_people(folder: Path) -> None:
     out = run("inspect", "votes.csv")
     assert out.returncode == 0
-    assert "7 (2 to 3 an item, median 2, mean 2.33)" in out.stdout
+    assert "7 (2 to 3 per item, median 2, mean 2.33)" in out.stdout
     assert "Start with: soft-smoothed" in out.stdout
     assert (
         out.stderr == "votewise: read as long table, items in 'item', annotators in 'annotator', labels in 'label'.\n"
@@ -158,7 +158,7 @@ def test_score_for_people_and_with_labels(folder: Path, capsys: pytest.CaptureFi
 def test_score_notes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("p.csv").write_text("item,bird,cat,dog\na,0,0,1\nc,0,0.5,0.5\n", encoding="utf-8")
     assert main(["score", "votes.csv", "p.csv", "--json"]) == 0
-    assert capsys.readouterr().err == "votewise: 1 items have votes but no prediction and are left out.\n"
+    assert capsys.readouterr().err == "votewise: left out, having votes but no prediction: 1 item.\n"
     Path("p.csv").write_text("item,bird,cat,dog\na,0,0,1\nb,0,1,0\nc,0,0.5,0.5\n", encoding="utf-8")
     assert main(["score", "votes.csv", "p.csv", "--json", "-q"]) == 0
     out = capsys.readouterr()
@@ -248,7 +248,7 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
 def test_a_folder_that_cannot_be_written(folder: Path) -> None:
     out = run("deliver", "votes.csv", "-m", "soft", "-o", "/proc/x.npy")
     assert out.returncode == 1
-    assert out.stderr.startswith("votewise: the system refused:")
+    assert out.stderr.startswith("votewise: operating system error:")
 
 
 def test_output_cut_short_by_the_reader(folder: Path) -> None:

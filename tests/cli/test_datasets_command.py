@@ -113,7 +113,7 @@ def test_a_download_that_fails_is_no_bad_input(toy: Path, tmp_path: Path, capsys
 
 def test_a_folder_that_cannot_be_written(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "fetch", "toy", "--data", "/proc/votewise"]) == 1
-    assert capsys.readouterr().err.startswith("votewise: the system refused: ")
+    assert capsys.readouterr().err.startswith("votewise: operating system error: ")
     assert main(["datasets", "fetch", "toy", "--data", __file__]) == 2
     assert f"the data folder must be a folder, but {__file__!r} is a file." in capsys.readouterr().err
 

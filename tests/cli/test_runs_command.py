@@ -114,7 +114,7 @@ def test_filters(
     assert main(["runs", "runs", *options]) == 0
     out = capsys.readouterr().out
     assert all((record.run_id[:10] in out) == (record in expected) for record in IN_ORDER)
-    assert (out == "None of the 5 runs in runs fits.\n") == (not expected)
+    assert (out == "None of the 5 runs in runs matches.\n") == (not expected)
 
 
 COLUMNS = [
@@ -187,7 +187,7 @@ BAD = {
     "a wrong status": (["runs", "runs", "--status", "fail"], 2, "votewise: the status must be one of done, failed, but got 'fail'. Did you mean 'failed'?\n"),
     "a wrong table": (["runs", "runs", "--export", "x.xlsx"], 2, "votewise: the table of runs must end in .csv or .parquet, but got 'x.xlsx'. Rename it.\n"),
     "no folder for it": (["runs", "runs", "--export", "no/x.csv"], 2, "votewise: the output folder must exist, but 'no' does not. Create it, or write elsewhere.\n"),
-    "a place that is refused": (["runs", "runs", "--export", "/proc/x.csv"], 1, "votewise: the system refused: "),
+    "a place that is refused": (["runs", "runs", "--export", "/proc/x.csv"], 1, "votewise: operating system error: "),
 }  # fmt: skip
 
 
