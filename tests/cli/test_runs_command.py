@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import polars as pl
@@ -75,6 +78,28 @@ def test_for_people(store: RecordStore, capsys: pytest.CaptureFixture[str]) -> N
         ["1", "cannot", "be", "read:"],
         [name[:10], *reason.split()],
     ]  # fmt: skip
+
+
+def test_a_narrow_terminal_hides_nothing(store: RecordStore) -> None:
+    ours, its = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "dumb"}
+    subprocess.run([sys.executable, "-m", "votewise", "runs", "runs"], stdout=its, env=environment, check=True)
+    os.close(its)
+    with os.fdopen(ours, encoding="utf-8") as terminal:
+        lines = read_all(terminal).splitlines()
+    for record in RUNS:
+        line = next(line for line in lines if line.startswith(f"{record.run_id[:10]} "))
+        assert len(line) <= 80
+        assert {str(record.config.get("method", "-")), record.status} <= {*line.split()}
+
+
+def read_all(terminal: TextIO) -> str:
+    """Everything that was written to a terminal; reading on is an error of Linux."""
+    shown = ""
+    with contextlib.suppress(OSError):
+        while more := terminal.readline():
+            shown += more
+    return shown
 
 
 def test_json(store: RecordStore, capsys: pytest.CaptureFixture[str]) -> None:

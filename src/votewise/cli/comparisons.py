@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from votewise.cli import options
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from votewise.report import Comparison, Content, MethodRow
+
+_COLUMNS = ("method", "soft NLL", "accuracy", "ECE (floor)", "ent. corr.")
 
 
 def comparison_json(comparison: Comparison) -> dict[str, object]:
@@ -26,14 +26,10 @@ def print_content(content: Content) -> None:
     for comparison in content.comparisons:
         screen.print()
         screen.print(comparison.title, style="bold", markup=False)
-        screen.print(_table(comparison))
+        baseline = comparison.rows[0].method
+        header = (*_COLUMNS, f"vs {baseline}", "better", "p", "p (Holm)")
+        options.print_table(header, map(_cells, comparison.rows), names=("method",))
     screen.print()
-
-
-def _table(comparison: Comparison) -> Table:
-    baseline = comparison.rows[0].method
-    numbers = ("soft NLL", "accuracy", "ECE (floor)", "ent. corr.", f"vs {baseline}", "better", "p", "p (Holm)")
-    return options.table(("method", *numbers), map(_cells, comparison.rows), left=("method",))
 
 
 def _cells(row: MethodRow) -> list[str]:

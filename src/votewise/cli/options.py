@@ -15,9 +15,8 @@ import typer
 from votewise._errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.progress import Progress
-    from rich.table import Table
 
     from votewise.records import Fault, RunSummary
 
@@ -63,24 +62,30 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str]) -> Table:
-    """A table without lines. Numbers are aligned on the right and never wrapped.
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, names: Collection[str], words: Collection[str] = ()
+) -> None:
+    """Print a table without lines. On a narrow terminal, numbers and words are wrapped, but names stay whole.
 
     Args:
-        header: names of the columns.
-        rows: a cell for each column.
-        left: names of the columns of words.
+        header: of the columns.
+        rows: one cell for each column.
+        names: columns that say what a row is.
+        words: columns of other words; those in neither hold numbers, aligned on the right.
     """
     from rich.markup import escape
     from rich.table import Table
 
-    made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    screen, rows = console(), list(rows)
+    width = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)) - 2
+    padding = (0, 1) if width <= screen.width else (0, 1, 0, 0)
+    table = Table(box=None, pad_edge=False, padding=padding, header_style="bold")
     for name in header:
-        words = name in left
-        made.add_column(name, justify="left" if words else "right", no_wrap=not words)
+        justify: JustifyMethod = "left" if name in names or name in words else "right"
+        table.add_column(name, justify=justify, no_wrap=name in names)
     for row in rows:
-        made.add_row(*map(escape, row))
-    return made
+        table.add_row(*map(escape, row))
+    screen.print(table)
 
 
 @contextmanager

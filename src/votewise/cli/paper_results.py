@@ -187,7 +187,7 @@ def _print_part(part: Part, screen: Console) -> None:
     if hasattr(part, "said"):
         screen.print(f"The paper: {escape(part.said)}")
     for sheet in sheets_of(part):
-        screen.print(options.table(sheet.header, sheet.rows, left=sheet.header))
+        options.print_table(sheet.header, sheet.rows, names=(), words=sheet.header)
     for sentence in getattr(part, "notes", ()):
         screen.print(escape(sentence), style="dim")
     screen.print()

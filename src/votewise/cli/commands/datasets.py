@@ -48,6 +48,8 @@ def datasets(
 
 def _show(name: str | None, folder: Path, as_json: bool, quiet: bool) -> None:
     from rich.markup import escape
+    from rich.padding import Padding
+    from rich.text import Text
 
     from votewise.datasets import DATASETS, file_states, find_dataset
 
@@ -63,11 +65,11 @@ def _show(name: str | None, folder: Path, as_json: bool, quiet: bool) -> None:
     screen = options.console()
     for key, dataset in chosen.items():
         screen.print(f"[bold]{key}[/bold]  {escape(dataset.title)}")
-        screen.print(f"  {dataset.votes}; licence: {dataset.licence}", markup=False)
+        lines = [f"{dataset.votes}; licence: {dataset.licence}"]
         if name is not None:
-            screen.print(f"  cite: {dataset.citation}\n  from: {dataset.source}", markup=False)
-        for state in states[key]:
-            screen.print(f"  {_line(state)}", markup=False)
+            lines += [f"cite: {dataset.citation}", f"from: {dataset.source}"]
+        for line in (*lines, *map(_line, states[key])):
+            screen.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
     if not quiet:
         screen.print(
             f"\nFiles belong in {folder}, named as above (set VOTEWISE_DATA to change the folder).", markup=False

@@ -141,7 +141,7 @@ def _print_lines(lines: Sequence[Line]) -> None:
     published = any(line.published is not None for line in lines)
     header = ("method", "metric", "seeds", "best epoch", "last epoch", *(("published", "apart") if published else ()))
     rows = (_cells(line)[: len(header)] for line in lines)
-    screen.print(options.table(header, rows, left=("method", "metric")))
+    options.print_table(header, rows, names=("method", "metric"))
     if published:
         screen.print(
             "apart: ours at the best epoch minus the published, in standard errors of the difference", style="dim"

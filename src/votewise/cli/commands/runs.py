@@ -63,9 +63,8 @@ def _as_json(run: RunSummary) -> dict[str, Any]:
 
 
 def _print(folder: Path, chosen: Sequence[RunSummary], all_runs: int, faults: Sequence[Fault]) -> None:
-    screen = options.console()
     if chosen:
-        screen.print(options.table(_COLUMNS, map(_row, chosen), left=("id", "method", "status")))
+        options.print_table(_COLUMNS, map(_row, chosen), names=("id", "method", "status"))
     elif all_runs:
         typer.echo(f"None of the {all_runs:,} runs in {folder} matches.")
     elif not faults:

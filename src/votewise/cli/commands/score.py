@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from votewise.statistics import Interval
 
 _MEANING = {
-    "soft_nll": "cross-entropy with the votes, nats",
-    "kl": "KL divergence from the votes, nats",
+    "soft_nll": "cross-entropy with votes, nats",
+    "kl": "KL divergence from votes, nats",
     "soft_brier": "squared distance from the votes",
-    "accuracy": "share of items whose top class is the label",
-    "ece": "calibration error, equal-mass bins",
-    "ece_floor": "ECE expected of a calibrated model",
-    "smooth_ece": "calibration error, kernel-smoothed",
+    "accuracy": "top class is the label",
+    "ece": "calibration error, binned",
+    "ece_floor": "ECE of a calibrated model",
+    "smooth_ece": "calibration error, smoothed",
     "entropy_correlation": "rank correlation of model and vote entropy",
     "jsd": "Jensen-Shannon divergence, nats",
     "manhattan": "sum of absolute differences",
     "soft_accuracy": "overlap with the votes",
     "brier_reliability": "predicted against observed shares",
-    "brier_resolution": "how well predictions separate items",
-    "brier_uncertainty": "variance of the vote shares over items",
+    "brier_resolution": "how well items are separated",
+    "brier_uncertainty": "variance of the vote shares",
 }
 
 
@@ -88,11 +88,8 @@ def _print(scores: Scores) -> None:
     from votewise.report import counted
 
     rows = [(name, *_value_and_interval(interval), _MEANING[name]) for name, interval in scores.metrics.items()]
-    table = options.table(("metric", "value", "95 % interval", ""), rows, left=("metric", ""))
-    table.columns[-1].style = "dim"
-    screen = options.console()
-    screen.print(counted(scores.items, "item"))
-    screen.print(table)
+    options.console().print(counted(scores.items, "item"))
+    options.print_table(("metric", "value", "95 % interval", ""), rows, names=("metric",), words=("",))
 
 
 def _value_and_interval(interval: Interval) -> tuple[str, str]:

@@ -167,4 +167,4 @@ def _print(output: Path, choices: Choices, material: Material, trained: TrainedM
         between = "–" if math.isnan(interval.low) else f"{interval.low:.3f} to {interval.high:.3f}"
         rows.append((name, format_number(interval.value), between))
     items = counted(scores.items, "held-out item")
-    options.console().print(options.table((items, "value", "95 % interval"), rows, left=(items,)))
+    options.print_table((items, "value", "95 % interval"), rows, names=(items,))
