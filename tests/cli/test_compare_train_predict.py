@@ -390,6 +390,21 @@ def test_votes_that_a_method_cannot_deliver_are_refused_before_training(
     assert message == f"{told}--method (-m)."
 
 
+def test_ctrl_c_says_what_was_saved(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("votewise.experiments.execute.execute", stop)
+    arguments = ["compare", "votes.csv", "--features", "features.csv", "--methods", "soft,sls", "--seeds", "1"]
+    assert main(arguments) == 130
+    assert "saved" not in capsys.readouterr().err, "nothing is, without --runs"
+    assert main([*arguments, "--runs", "some"]) == 130
+    note = "votewise: 0 of 2 runs are finished and saved; run the same command to continue.\n"
+    assert note in capsys.readouterr().err
+
+
 # --- train and predict
 
 
