@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,35 +14,32 @@ from votewise.cli import options
 from votewise.votes import FORMATS, Votes, read_votes
 
 
-def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of dataclasses, and call it with one filled object for each.
+def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take groups of options: each parameter that is a dataclass becomes options for its fields.
 
-    The options of a group appear in the help where the command's parameter stands.
-
-    Args:
-        groups: name of the command's parameter to the dataclass whose fields become options.
+    They appear in the help where that parameter stands; the command is called with the dataclass filled in.
     """
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for own in inspect.signature(command, eval_str=True).parameters.values():
+        if is_dataclass(own.annotation):
+            groups[own.name] = own.annotation
+            parameters += inspect.signature(own.annotation, eval_str=True).parameters.values()
+        else:
+            parameters.append(own)
+    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        parameters: list[inspect.Parameter] = []
-        for own in inspect.signature(command, eval_str=True).parameters.values():
-            group = groups.get(own.name)
-            added = [own] if group is None else inspect.signature(group, eval_str=True).parameters.values()
-            parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in added]
+    def run(**given: Any) -> None:
+        filled = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**filled, **given)
 
-        def run(**given: Any) -> None:
-            filled = {
-                name: group(**{field.name: given.pop(field.name) for field in fields(group)})
-                for name, group in groups.items()
-            }
-            command(**filled, **given)
-
-        run.__doc__ = command.__doc__
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
-        return run
-
-    return decorate
+    run.__doc__ = command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
 
 
 def option(text: str, *names: str) -> Any:

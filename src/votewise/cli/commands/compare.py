@@ -11,7 +11,7 @@ import typer
 from votewise._errors import InputError, VotewiseError
 from votewise.cli import options
 from votewise.cli.comparisons import comparison_json, print_content
-from votewise.cli.groups import ReadingOptions, VotesFile, takes
+from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
 from votewise.cli.inputs import METHOD_NAMES, InputOptions, TrainingOptions, check_deliverable, load_material
 from votewise.cli.options import Json, Quiet
 from votewise.cli.report_file import report_file
@@ -72,7 +72,7 @@ class RunOptions:
         return RecordStore(self.runs)
 
 
-@takes(reading=ReadingOptions, inputs=InputOptions, training=TrainingOptions, compared=PlanOptions, kept=RunOptions)
+@grouped_options
 def compare(
     *,
     votes_file: VotesFile,

@@ -10,7 +10,7 @@ import typer
 
 from votewise._errors import InputError
 from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, takes
+from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
 from votewise.cli.inputs import METHOD_NAMES
 from votewise.cli.options import Json, Quiet
 from votewise.experiments.catalog import find_method
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _HELD = ("sls", "shuffled-sls")
 
 
-@takes(reading=ReadingOptions)
+@grouped_options
 def deliver(
     *,
     votes_file: VotesFile,

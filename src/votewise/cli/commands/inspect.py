@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, takes
+from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
 from votewise.cli.options import Json, Quiet
 from votewise.votes import Votes
 
@@ -21,7 +21,7 @@ _MOST_CLASSES_SHOWN = 12
 _BAR = 30
 
 
-@takes(reading=ReadingOptions)
+@grouped_options
 def inspect(votes_file: VotesFile, reading: ReadingOptions, as_json: Json = False, quiet: Quiet = False) -> None:
     """Describe the votes, and suggest a delivery."""
     from votewise.overview import overview

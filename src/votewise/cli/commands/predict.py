@@ -10,12 +10,12 @@ import typer
 from votewise._checks import check_choice
 from votewise._errors import InputError
 from votewise.cli import options
-from votewise.cli.groups import takes
+from votewise.cli.groups import grouped_options
 from votewise.cli.inputs import Device, InputOptions, note_item_column
 from votewise.cli.options import Json, Quiet
 
 
-@takes(inputs=InputOptions)
+@grouped_options
 def predict(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="Model saved by votewise train: .safetensors", show_default=False)

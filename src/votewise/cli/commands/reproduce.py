@@ -13,7 +13,7 @@ import typer
 
 from votewise._checks import check_choice
 from votewise.cli import options
-from votewise.cli.groups import takes
+from votewise.cli.groups import grouped_options
 from votewise.cli.inputs import Device
 from votewise.cli.options import Json, Quiet
 from votewise.cli.paper_results import USUAL_RUNS, ResultOptions, Sources, show_results
@@ -49,7 +49,7 @@ class WorkOptions:
     ] = False
 
 
-@takes(work=WorkOptions, results=ResultOptions)
+@grouped_options
 def reproduce(
     *,
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="same-target: arXiv 2605.20642", show_default=False)],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, takes
+from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
 from votewise.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _MEANING = {
 }
 
 
-@takes(reading=ReadingOptions)
+@grouped_options
 def score(
     *,
     votes_file: VotesFile,

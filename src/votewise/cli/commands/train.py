@@ -13,7 +13,7 @@ import typer
 from votewise._checks import check_choice
 from votewise._errors import InputError
 from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, takes
+from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
 from votewise.cli.inputs import (
     METHOD_NAMES,
     InputOptions,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _SHOWN = ("soft_nll", "accuracy", "ece", "ece_floor", "entropy_correlation")
 
 
-@takes(reading=ReadingOptions, inputs=InputOptions, training=TrainingOptions)
+@grouped_options
 def train(
     *,
     votes_file: VotesFile,
