@@ -75,7 +75,7 @@ def test_tiny_from_data_to_numbers(
     )
     assert main(tiny) == 0
     shown = capsys.readouterr()
-    assert re.search(r"soft +soft_nll +1 +\d\.\d{4} +\d\.\d{4}\n", shown.out)
+    assert re.search(r"^soft +\n  soft_nll +1 +\d\.\d{4} +\d\.\d{4}\n", shown.out, re.MULTILINE)
     assert "published" not in shown.out
     assert main([*tiny, "--dry-run"]) == 0
     assert capsys.readouterr().out == "All 4 runs are there already.\n"

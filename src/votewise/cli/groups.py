@@ -22,7 +22,7 @@ def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
     for own in inspect.signature(command, eval_str=True).parameters.values():
-        if is_dataclass(own.annotation):
+        if isinstance(own.annotation, type) and is_dataclass(own.annotation):
             groups[own.name] = own.annotation
             parameters += inspect.signature(own.annotation, eval_str=True).parameters.values()
         else:

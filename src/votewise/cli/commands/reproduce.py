@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,22 +138,22 @@ def _print_done(done: Done, as_json: bool) -> None:
 
 
 def _print_lines(lines: Sequence[Line]) -> None:
-    screen = options.console()
     published = any(line.published is not None for line in lines)
-    header = ("method", "metric", "seeds", "best epoch", "last epoch", *(("published", "apart") if published else ()))
-    rows = (_cells(line)[: len(header)] for line in lines)
-    options.print_table(header, rows, names=("method", "metric"))
+    header = ("", "seeds", "best epoch", "last epoch", *(("published", "apart") if published else ()))
+    rows: list[tuple[str, ...]] = []
+    for (method, votes, hold), group in groupby(lines, lambda line: (line.method, line.votes, line.hold)):
+        rows.append((_row_name(method, votes, hold), *[""] * (len(header) - 1)))
+        rows += (_cells(line)[: len(header)] for line in group)
+    options.print_table(header, rows, names=("",))
     if published:
-        screen.print(
-            "apart: ours at the best epoch minus the published, in standard errors of the difference", style="dim"
-        )
+        legend = "apart: ours at the best epoch minus the published, in standard errors of the difference"
+        options.console().print(legend, style="dim")
 
 
 def _cells(line: Line) -> tuple[str, ...]:
     paper = line.published
     return (
-        _row_name(line.method, line.votes, line.hold),
-        line.metric,
+        f"  {line.metric}",
         str(line.seeds),
         _spread(line.best, line.best_sd),
         _spread(line.last, line.last_sd),
