@@ -167,19 +167,19 @@ def load_material(
     return material, source
 
 
-def check_deliverable(votes: Votes, methods: Sequence[str], option: str) -> None:
+def check_deliverable(votes: Votes, methods: Sequence[str], flag: str) -> None:
     """Refuse methods that need single votes where only shares are known.
 
     Args:
         votes: to deliver.
         methods: by name.
-        option: that chose them, for the error.
+        flag: of the command line that chose them, for the error.
     """
     try:
         for name in methods if votes.counts is None else ():
             find_method(name).build(votes, 0, 1)
     except InputError as error:
-        raise InputError(error.wanted, error.got, f"{error.remedy}: see {option}") from None
+        raise InputError(error.wanted, error.got, f"{error.remedy}: see {flag}") from None
 
 
 def note_item_column(classes: Sequence[str], quiet: bool) -> None:

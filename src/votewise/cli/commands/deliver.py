@@ -26,7 +26,7 @@ def deliver(
     *,
     votes_file: VotesFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Array to write, .npy.", show_default=False)],
-    method: Annotated[str, typer.Option("--method", "-m", help=METHOD_NAMES, show_default=False)],
+    method: Annotated[str, typer.Option("--method", "-m", help=f"One of {METHOD_NAMES}", show_default=False)],
     seed: Annotated[int, typer.Option(min=0, help="Root seed.")] = 0,
     epochs: Annotated[int, typer.Option(min=1, help="Rows of labels to write (hard methods).")] = 1,
     hold: Annotated[int, typer.Option(min=1, help=f"Epochs a draw is kept ({', '.join(_HELD)}).")] = 1,
