@@ -29,7 +29,7 @@ def test_interrupted_demo(tmp_path: Path, delay: float) -> None:
 
 
 def gone(group: int, within: float) -> bool:
-    """Whether no process of the group is left, soon."""
+    """Whether all processes of the group end within some seconds."""
     end = time.monotonic() + within
     while time.monotonic() < end:
         try:

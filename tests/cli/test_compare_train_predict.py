@@ -240,7 +240,7 @@ def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: 
     assert not (here / "report.html").exists()
     assert main([*arguments, "--runs", "some"]) == 1
     assert (
-        "votewise: 6 of 6 runs are in some already.\nvotewise: 1 of them failed; --retry-failed does them again.\n"
+        "votewise: 6 of 6 runs are in some already.\nvotewise: 1 of them failed; --retry-failed repeats them.\n"
         in capsys.readouterr().err
     )
 
@@ -304,7 +304,7 @@ def test_runs_that_cannot_be_kept_cost_no_results(
     assert "vs soft" in out
     assert err.endswith(
         "votewise: the report is in report.html; open it in a browser.\n"
-        "votewise: some runs were not kept: [Errno 28] No space left on device. Check space and permissions of --runs.\n"
+        "votewise: some runs were not saved: [Errno 28] No space left on device. Check space and permissions of --runs.\n"
     )
     assert "majority" in Page((here / "report.html").read_text(encoding="utf-8")).words
 
@@ -331,10 +331,10 @@ def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "one of --images, --features and --text must say where the inputs are, but got none. Give one."),
+        ((), "one of --images, --features and --text must say where the inputs are, but got none. Pass exactly one."),
         (
             ("--images", "images", "--text", "texts.csv"),
-            "one of --images, --features and --text must say where the inputs are, but got --images and --text. Give one.",
+            "one of --images, --features and --text must say where the inputs are, but got --images and --text. Pass exactly one.",
         ),
         (("--features", "features.csv", "--text-column", "x"), "--text-column is for --text, but got --features. Leave it out."),
         (("--features", "features.csv", "--device", "gpu"), "--device must be one of auto, cpu, cuda, but got 'gpu'. Did you mean 'cpu'?"),
@@ -346,7 +346,7 @@ def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytes
         (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but got 'keep'. Pick one of those."),
         (("--features", "features.csv", "--size", "7"), "--size is for --images, but got --features. Leave it out."),
         (("--images", "images", "--size", "7"), "small-cnn needs images of at least 8 pixels on each side, but they are 7 x 7. Choose a larger --size."),
-        (("--features", "features.csv", "--runs", "votes.csv"), "--runs must be a folder, but 'votes.csv' is a file. Name a folder; it is created if need be."),
+        (("--features", "features.csv", "--runs", "votes.csv"), "--runs must be a folder, but 'votes.csv' is a file. Name a folder; it is created if it does not exist."),
         (("--features", "features.csv", "-o", "no/report.html"), "the output folder must exist, but 'no' does not. Create it, or write elsewhere."),
     ],
 )  # fmt: skip
@@ -388,6 +388,21 @@ def test_votes_that_a_method_cannot_deliver_are_refused_before_training(
     assert message == f"{told}--methods."
     message = complaint(capsys, "train", "shares.csv", "--features", "features.csv", "-o", "model.safetensors")
     assert message == f"{told}--method (-m)."
+
+
+def test_ctrl_c_says_what_was_saved(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("votewise.experiments.execute.execute", stop)
+    arguments = ["compare", "votes.csv", "--features", "features.csv", "--methods", "soft,sls", "--seeds", "1"]
+    assert main(arguments) == 130
+    assert "saved" not in capsys.readouterr().err, "nothing is, without --runs"
+    assert main([*arguments, "--runs", "some"]) == 130
+    note = "votewise: 0 of 2 runs are finished and saved; run the same command to continue.\n"
+    assert note in capsys.readouterr().err
 
 
 # --- train and predict
@@ -448,8 +463,8 @@ def test_a_model_that_diverged_is_told(here: Path, capsys: pytest.CaptureFixture
     assert main([*arguments, "--epochs", "1", "--json", "-q"]) == 0
     out, err = capsys.readouterr()
     note = (
-        "soft_nll is infinite: the model rules out classes that people chose, so its training has probably diverged. "
-        "Lower --learning-rate, or check the inputs."
+        "soft_nll is infinite: the model gives zero probability to classes that people chose, so its training has "
+        "probably diverged. Lower --learning-rate, or check the inputs."
     )
     assert err == f"votewise: {note}\n"
     said = json.loads(out)
@@ -547,7 +562,7 @@ def test_what_train_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "the suffix of --predictions must be one of .csv, .parquet" in complaint(capsys, *table, "p.npy")
     assert (
         complaint(capsys, *table, "p.csv", "--held-out", "0")
-        == "--predictions are those of held-out items, but got --held-out 0. Hold some out."
+        == "--predictions needs held-out items, but got --held-out 0. Hold some out."
     )
     assert "the share held out must be a number from 0 to 0.95" in complaint(
         capsys, *arguments, "--held-out", "1", "-o", "m.safetensors"
@@ -566,7 +581,7 @@ def test_what_predict_refuses(here: Path, capsys: pytest.CaptureFixture[str]) ->
     predict = ("predict", "m.safetensors")
     assert (
         complaint(capsys, *predict, "--text", "texts.csv", "-o", "p.csv")
-        == "the model takes features, but got --text. Give --features."
+        == "the model takes features, but got --text. Pass --features."
     )
     assert "the suffix of the predictions must be one of .csv, .parquet, .npy" in complaint(
         capsys, *predict, "--features", "features.csv", "-o", "p.xlsx"
@@ -619,8 +634,8 @@ def test_ugly_votes_go_all_the_way(
     assert main(["predict", "m.safetensors", "--features", "features.csv", "-o", "p.csv"]) == 0
     column, clash = pl.read_csv("p.csv").columns[0], "item" in classes
     assert capsys.readouterr().err == (
-        "votewise: a class is called like an item column. To score these predictions, call the column of items "
-        "'item_id' in the votes too, and say --item item_id.\n"
+        "votewise: a class has the same name as an item column. To score these predictions, rename the item column to "
+        "'item_id' in the votes and pass --item item_id.\n"
         if clash
         else ""
     )

@@ -79,7 +79,7 @@ def test_how_files_stand(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "toy  a toy [of tests]\n  images only, no votes; licence: none\n" in text
     assert "\n  toy.bin (or toy/unpacked): not found\n" in text
-    assert "Get what is not found with: votewise datasets fetch NAME" in text
+    assert "To download missing files: votewise datasets fetch NAME" in text
     (toy / "toy").mkdir(parents=True)
     (toy / "toy" / "unpacked").write_bytes(b"pickled anew")
     assert main(["datasets", "toy", "-q"]) == 0
@@ -113,14 +113,14 @@ def test_a_download_that_fails_is_no_bad_input(toy: Path, tmp_path: Path, capsys
 
 def test_a_folder_that_cannot_be_written(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "fetch", "toy", "--data", "/proc/votewise"]) == 1
-    assert capsys.readouterr().err.startswith("votewise: the system refused: ")
+    assert capsys.readouterr().err.startswith("votewise: operating system error: ")
     assert main(["datasets", "fetch", "toy", "--data", __file__]) == 2
     assert f"the data folder must be a folder, but {__file__!r} is a file." in capsys.readouterr().err
 
 
 def test_what_comes_with_a_package(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "fetch", "vader"]) == 0
-    assert capsys.readouterr().out == "vader: nothing to fetch, it comes with a package\n"
+    assert capsys.readouterr().out == "vader: nothing to fetch; it comes with a package\n"
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_what_comes_with_a_package(toy: Path, capsys: pytest.CaptureFixture[str]
     [
         (
             ["fetch"],
-            "votewise: datasets takes nothing, NAME, or fetch NAME, but got 'fetch'. Run 'votewise datasets' ",
+            "votewise: datasets takes no argument, NAME, or fetch NAME, but got 'fetch'. Run 'votewise datasets' ",
         ),
-        (["toy", "cifar10h"], "votewise: datasets takes nothing, NAME, or fetch NAME, but got 'toy cifar10h'. "),
+        (["toy", "cifar10h"], "votewise: datasets takes no argument, NAME, or fetch NAME, but got 'toy cifar10h'. "),
         (
             ["fetch", "cifar10"],
             "votewise: the data set must be one of vader, cifar10h, chaosnli, popquorn, svhn, cifar100",

@@ -75,7 +75,7 @@ def test_tiny_from_data_to_numbers(
     )
     assert main(tiny) == 0
     shown = capsys.readouterr()
-    assert re.search(r"soft +soft_nll +1 +\d\.\d{4} +\d\.\d{4}\n", shown.out)
+    assert re.search(r"^soft +\n  soft_nll +1 +\d\.\d{4} +\d\.\d{4}\n", shown.out, re.MULTILINE)
     assert "published" not in shown.out
     assert main([*tiny, "--dry-run"]) == 0
     assert capsys.readouterr().out == "All 4 runs are there already.\n"
@@ -130,7 +130,7 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
     tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1")
     assert main(tiny) == 1
     shown = capsys.readouterr()
-    assert shown.out.endswith("4 of 4 runs failed; votewise runs says why.\n")
+    assert shown.out.endswith("4 of 4 runs failed; 'votewise runs' shows why.\n")
     assert shown.err.splitlines()[0] == (
         "votewise: soft, seed 0, failed: the training loss became NaN or infinite in epoch 1. Lower the learning rate, or "
         "check the inputs."
@@ -149,9 +149,9 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     """A command on a store in which all is done and measured, and that store."""
     material, store = paper_material(), RecordStore(tmp_path / "runs")
     write_store(store, material, seeds=1, suite="main")
-    monkeypatch.setattr("votewise.datasets.load_cifar10h", lambda _: None)
+    monkeypatch.setattr("votewise.papers.same_target.reproduce.load_cifar10h", lambda _: None)
     monkeypatch.setattr("votewise.experiments.material.Material.of_images", lambda *_: material)
-    monkeypatch.setattr("votewise.cli.commands.reproduce._outliers", lambda *_: [])
+    monkeypatch.setattr("votewise.papers.same_target.reproduce.load_outliers", lambda *_: [])
     monkeypatch.setattr("votewise.experiments.estimate._measured_rate", lambda *_: 1000.0)
     suite = ["--suite", "main", "--seeds", "1", "--precision", "bf16", "--diagnostics"]
     return command(tmp_path, tmp_path, *suite), store

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import polars as pl
@@ -77,6 +80,28 @@ def test_for_people(store: RecordStore, capsys: pytest.CaptureFixture[str]) -> N
     ]  # fmt: skip
 
 
+def test_a_narrow_terminal_hides_nothing(store: RecordStore) -> None:
+    ours, its = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "dumb"}
+    subprocess.run([sys.executable, "-m", "votewise", "runs", "runs"], stdout=its, env=environment, check=True)
+    os.close(its)
+    with os.fdopen(ours, encoding="utf-8") as terminal:
+        lines = read_all(terminal).splitlines()
+    for record in RUNS:
+        line = next(line for line in lines if line.startswith(f"{record.run_id[:10]} "))
+        assert len(line) <= 80
+        assert {str(record.config.get("method", "-")), record.status} <= {*line.split()}
+
+
+def read_all(terminal: TextIO) -> str:
+    """Everything that was written to a terminal; reading on is an error of Linux."""
+    shown = ""
+    with contextlib.suppress(OSError):
+        while more := terminal.readline():
+            shown += more
+    return shown
+
+
 def test_json(store: RecordStore, capsys: pytest.CaptureFixture[str]) -> None:
     name, reason = break_one(store)
     assert main(["runs", "runs", "--json"]) == 0
@@ -114,7 +139,7 @@ def test_filters(
     assert main(["runs", "runs", *options]) == 0
     out = capsys.readouterr().out
     assert all((record.run_id[:10] in out) == (record in expected) for record in IN_ORDER)
-    assert (out == "None of the 5 runs in runs fits.\n") == (not expected)
+    assert (out == "None of the 5 runs in runs matches.\n") == (not expected)
 
 
 COLUMNS = [
@@ -187,7 +212,7 @@ BAD = {
     "a wrong status": (["runs", "runs", "--status", "fail"], 2, "votewise: the status must be one of done, failed, but got 'fail'. Did you mean 'failed'?\n"),
     "a wrong table": (["runs", "runs", "--export", "x.xlsx"], 2, "votewise: the table of runs must end in .csv or .parquet, but got 'x.xlsx'. Rename it.\n"),
     "no folder for it": (["runs", "runs", "--export", "no/x.csv"], 2, "votewise: the output folder must exist, but 'no' does not. Create it, or write elsewhere.\n"),
-    "a place that is refused": (["runs", "runs", "--export", "/proc/x.csv"], 1, "votewise: the system refused: "),
+    "a place that is refused": (["runs", "runs", "--export", "/proc/x.csv"], 1, "votewise: operating system error: "),
 }  # fmt: skip
 
 

@@ -103,7 +103,7 @@ def test_runs_are_taken_first_and_reduced(
     capsys: Screen,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("votewise.cli.beside_paper._material", lambda *_: votes_and_images)
+    monkeypatch.setattr("votewise.cli.paper_results._material", lambda *_: votes_and_images)
     assert main(command(store.folder, tmp_path / "results", "--reduce")) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -116,7 +116,7 @@ def test_runs_without_the_data(store: RecordStore, tmp_path: Path, capsys: Scree
     assert main(command(store.folder, tmp_path / "results", *asked)) == 0
     shown = capsys.readouterr()
     assert shown.err.startswith(
-        "votewise: without what needs the votes themselves (Figures 2, 3, 5, 6, 7, 9 and 10): the data set cifar10h "
+        "votewise: skipping what needs the votes themselves (Figures 2, 3, 5, 6, 7, 9 and 10): the data set cifar10h "
     )
     (figure,) = json.loads(shown.out)["parts"]
     assert figure["panels"] == []
@@ -125,7 +125,7 @@ def test_runs_without_the_data(store: RecordStore, tmp_path: Path, capsys: Scree
 def test_records_that_cannot_be_read_are_told(
     votes_and_images: Material, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("votewise.cli.beside_paper._material", lambda *_: votes_and_images)
+    monkeypatch.setattr("votewise.cli.paper_results._material", lambda *_: votes_and_images)
     store = RecordStore(tmp_path / "runs")
     for config in suite_runs("main", votes_and_images, seeds=1, precision="bf16")[:2]:
         store.write(paper_record(config, votes_and_images), {"best.safetensors": lambda path: path.write_bytes(b"x")})
@@ -167,8 +167,9 @@ def test_neither_runs_nor_results(tmp_path: Path, capsys: Screen, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     assert main(command(None, Path("results"), "--only", "table-2")) == 2
     assert capsys.readouterr().err == (
-        "votewise: there must be runs or results to show, but neither 'runs' nor 'results' has any. Name the folder with "
-        "--runs or --results, or do the runs first (leave --only out).\n"
+        "votewise: there must be runs or stored results to show, but neither 'runs' nor 'results' has any. The stored "
+        "results are in the project's repository (results/same-target): pass that folder with --results, name a folder of "
+        "runs with --runs, or do the runs (leave out --only).\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""The `votewise` command: the list of commands, and errors turned into one message and an exit code."""
+"""The `votewise` command: the list of commands, and one message and exit code for each error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from votewise.cli.commands import (
 
 
 class Exit(IntEnum):
-    """What the shell is told."""
+    """Exit codes."""
 
     OK = 0
     FAILED = 1
@@ -66,17 +66,17 @@ def _print_version(wanted: bool) -> None:
 @program.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Train on votes, not verdicts: read votes, turn them into labels for any trainer, score models against them."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return the exit code. Bad input gives one message, never a traceback."""
+    """Run the command line; return the exit code. Errors give one message, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a bar that the terminal's encoding lacks is no reason to stop
+            stream.reconfigure(errors="replace")  # a character that the terminal cannot encode is no reason to stop
     try:
         program(args=arguments, prog_name="votewise")
         return Exit.OK
@@ -87,9 +87,9 @@ def main(arguments: list[str] | None = None) -> int:
     except VotewiseError as error:
         return _complain(str(error), Exit.FAILED)
     except OSError as error:
-        return _complain(f"the system refused: {error}. Check space and permissions.", Exit.FAILED)
+        return _complain(f"operating system error: {error}. Check disk space and permissions.", Exit.FAILED)
     except MemoryError:
-        return _complain("the data do not fit into memory. Use fewer rows, or a machine with more.", Exit.FAILED)
+        return _complain("the data do not fit into memory. Use fewer rows, or a machine with more memory.", Exit.FAILED)
 
 
 def run() -> None:

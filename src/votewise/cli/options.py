@@ -1,102 +1,29 @@
-"""Options that several commands share, and printing."""
+"""Options that almost every command has, and printing."""
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from votewise._errors import InputError, MissingExtraError
-from votewise.votes import FORMATS, Votes, read_votes
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.progress import Progress
 
     from votewise.records import Fault, RunSummary
 
 
-def _option(text: str) -> Any:
-    return typer.Option(help=text, show_default=False)
-
-
-VotesLoader = Callable[[], Votes]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Runs = Annotated[Path, typer.Argument(metavar="RUNS", help="Folder of recorded runs.", show_default=False)]
-
-_VOTES = Annotated[
-    Path, typer.Argument(metavar="VOTES", help="Votes: .csv .tsv .parquet .jsonl .json .npy", show_default=False)
-]
-
-# How a table of votes is to be read: the same options, in the same words, for every command that reads one.
-_READING: dict[str, tuple[Any, str | None]] = {
-    "form": (Annotated[str | None, _option("long, wide, counts or probabilities; found out if left out.")], None),
-    "format": (Annotated[str | None, _option(f"Export of an annotation tool: {', '.join(FORMATS)}.")], None),
-    "question": (Annotated[str | None, _option("Question of an export whose answers are votes.")], None),
-    "item": (Annotated[str | None, _option("Item column, or field of an export.")], None),
-    "annotator": (Annotated[str | None, _option("Annotator column of a long table.")], None),
-    "label": (Annotated[str | None, _option("Label column of a long table.")], None),
-    "classes": (Annotated[str | None, _option("All classes in order, separated by commas.")], None),
-    "duplicates": (
-        Annotated[
-            str | None,
-            _option("A second vote of an annotator on an item: error (in tables), last (in exports) or all."),
-        ],
-        None,
-    ),
-    "several": (
-        Annotated[str, typer.Option(help="An answer of an export with several classes: error, drop or each.")],
-        "error",
-    ),
-    "missing": (Annotated[str, typer.Option(help="A row without a label: error or drop.")], "error"),
-    "empty": (Annotated[str, typer.Option(help="An item without votes: error or drop.")], "error"),
-}
-
-
-def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the argument VOTES and the options for reading it.
-
-    The command is called with a function that reads them, so that it can refuse its other options first. One that has
-    a parameter `item` or `votes_file` itself is told the item column or the path too.
-    """
-    own = dict(list(inspect.signature(command, eval_str=True).parameters.items())[1:])
-    passed_on = {name for name in ("item", "votes_file") if own.pop(name, None) is not None}
-
-    def run(votes: Path, **given: Any) -> None:
-        reading = {name: given.pop(name) for name in _READING}
-        told = {"item": reading["item"], "votes_file": votes}
-        given |= {name: told[name] for name in passed_on}
-        if reading["classes"] is not None:
-            reading["classes"] = [name.strip() for name in reading["classes"].split(",")]
-        command(partial(_load, votes, reading, quiet=given["quiet"]), **given)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter("votes", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_VOTES),
-        *(parameter.replace(kind=keyword) for parameter in own.values()),
-        *(inspect.Parameter(name, keyword, default=least, annotation=kind) for name, (kind, least) in _READING.items()),
-    ]
-    run.__doc__ = command.__doc__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
-
-
-def _load(path: Path, reading: dict[str, Any], *, quiet: bool) -> Votes:
-    """Read votes, and say what reading left out."""
-    votes = read_votes(path, **reading)
-    for told in votes.notes:
-        note(f"{told}.", quiet)
-    return votes
 
 
 def survey(folder: Path) -> tuple[list[RunSummary], list[Fault]]:
@@ -115,7 +42,7 @@ def print_json(value: Any) -> None:
 
 
 def require_torch(purpose: str) -> None:
-    """Say what to install where torch is missing."""
+    """Say what to install if torch is missing."""
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -123,21 +50,47 @@ def require_torch(purpose: str) -> None:
 
 
 def note(message: str, quiet: bool) -> None:
-    """Tell the user something beside the result, on stderr."""
+    """Print a note on stderr, apart from the result."""
     if not quiet:
         typer.echo(f"votewise: {message}", err=True)
 
 
 def console() -> Console:
-    """Where tables for people are printed; not wrapped where it is no terminal."""
+    """The console for tables; 120 columns wide if stdout is not a terminal."""
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, names: Collection[str], words: Collection[str] = ()
+) -> None:
+    """Print a table without lines. On a narrow terminal, numbers and words are wrapped, but names stay whole.
+
+    Args:
+        header: of the columns.
+        rows: one cell for each column.
+        names: columns that say what a row is.
+        words: columns of other words; those in neither hold numbers, aligned on the right.
+    """
+    from rich.markup import escape
+    from rich.table import Table
+
+    screen, rows = console(), list(rows)
+    width = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)) - 2
+    padding = (0, 1) if width <= screen.width else (0, 1, 0, 0)
+    table = Table(box=None, pad_edge=False, padding=padding, header_style="bold")
+    for name in header:
+        justify: JustifyMethod = "left" if name in names or name in words else "right"
+        table.add_column(name, justify=justify, no_wrap=name in names)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    screen.print(table)
+
+
 @contextmanager
 def progress(quiet: bool) -> Iterator[Progress]:
-    """A progress display on stderr that shows itself only on a terminal."""
+    """A progress display on stderr, shown only on a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -1,165 +1,175 @@
-"""`votewise compare`: which delivery suits a user's own data."""
+"""`votewise compare`: compare deliveries on a user's own data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from votewise._errors import InputError, VotewiseError
 from votewise.cli import options
-from votewise.cli.comparisons import comparison_json, print_content, report_file
-from votewise.cli.inputs import METHOD_NAMES, InputOptions, TrainingOptions, check_deliverable, load_material, takes
-from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
+from votewise.cli.comparisons import comparison_json, print_content
+from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
+from votewise.cli.inputs import METHOD_NAMES, InputOptions, TrainingOptions, check_deliverable, load_material
+from votewise.cli.options import Json, Quiet
+from votewise.cli.report_file import report_file
 from votewise.cli.run_display import follow_runs
 
 if TYPE_CHECKING:
+    from votewise.experiments.compare import ComparisonPlan
     from votewise.experiments.material import Material
     from votewise.experiments.run import RunConfig
     from votewise.records import RecordStore, RunRecord
 
 
-@reads_votes
-@takes(inputs=InputOptions, training=TrainingOptions)
-def compare(
-    load_votes: VotesLoader,
-    inputs: InputOptions,
-    training: TrainingOptions,
-    votes_file: Path,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
+@dataclass(frozen=True)
+class PlanOptions:
+    """What is compared, and how often."""
+
     methods: Annotated[
-        str, typer.Option(help=f"Deliveries, separated by commas, the baseline first, of: {METHOD_NAMES}")
-    ] = "soft,multipass,sls,soft-smoothed,majority",
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds a method.")] = 5,
-    held_out: Annotated[float, typer.Option(help="Share of the items that are scored.")] = 0.2,
-    at: Annotated[
-        str, typer.Option(help="Epoch that is scored: last, or best on a further tenth of the items.")
-    ] = "last",
+        str, typer.Option(help=f"Deliveries separated by commas, the baseline first. Choose from: {METHOD_NAMES}")
+    ] = "soft,multipass,sls,soft-smoothed,majority"
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds per method.")] = 5
+    held_out: Annotated[float, typer.Option(help="Share of the items held out and scored.")] = 0.2
+    at: Annotated[str, typer.Option(help="Epoch to score: last, or best on a further tenth of the items.")] = "last"
+
+    def plan(self, material: Material, training: TrainingOptions) -> ComparisonPlan:
+        """The comparison to make on some data."""
+        from votewise.experiments.compare import ComparisonPlan
+
+        names = tuple(name for part in self.methods.split(",") if (name := part.strip()))
+        check_deliverable(material.votes, names, "--methods")
+        model, recipe = training.model_name(material), training.recipe(material)
+        return ComparisonPlan(names, self.seeds, model, recipe, self.held_out, self.at)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where runs are kept, and how they are trained."""
+
     runs: Annotated[
-        Path | None, typer.Option(help="Folder that keeps the runs; those in it are not repeated.", show_default=False)
-    ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Do failed runs again.")] = False,
+        Path | None, typer.Option(help="Folder for run records; finished runs are skipped.", show_default=False)
+    ] = None
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")] = False
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes on a CPU, runs at once on a GPU.", show_default=False)
-    ] = None,
-    item: str | None = None,
+        int | None, typer.Option(min=1, help="Processes on a CPU, simultaneous runs on a GPU.", show_default=False)
+    ] = None
+
+    def store(self) -> RecordStore | None:
+        """Where runs are kept; None to keep none."""
+        from votewise.records import RecordStore
+
+        if self.runs is None:
+            return None
+        if self.runs.exists() and not self.runs.is_dir():
+            raise InputError(
+                "--runs must be a folder",
+                f"{str(self.runs)!r} is a file",
+                "Name a folder; it is created if it does not exist",
+            )
+        return RecordStore(self.runs)
+
+
+@grouped_options
+def compare(
+    *,
+    votes_file: VotesFile,
+    inputs: InputOptions,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
+    compared: PlanOptions,
+    kept: RunOptions,
+    training: TrainingOptions,
+    reading: ReadingOptions,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare deliveries on your own data."""
     options.require_torch("training")
-    from votewise.experiments.compare import ComparisonPlan, comparison_runs, failures, summarise_comparison
-    from votewise.records import RecordStore
+    from votewise.experiments.compare import failures, summarise_comparison
 
     training.check(inputs.kind())
-    if runs is not None and runs.exists() and not runs.is_dir():
-        raise InputError(
-            "--runs must be a folder", f"{str(runs)!r} is a file", "Name a folder; it is created if need be"
-        )
-    names = tuple(name for part in methods.split(",") if (name := part.strip()))
+    store = kept.store()
     silent = quiet or as_json
     with report_file(output) as report:
-        material, source = load_material(load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent)
-        check_deliverable(material.votes, names, "--methods")
-        plan = ComparisonPlan(names, seeds, training.model_name(material), training.recipe(material), held_out, at)
-        configs = comparison_runs(plan, material)
-        store = None if runs is None else RecordStore(runs)
-        trained = _train(configs, material, store, training.device, jobs, retry_failed, silent)
+        votes = reading.load(votes_file, quiet=quiet)
+        material, source = load_material(votes, inputs, training, name=votes_file.stem, item=reading.item, quiet=silent)
+        plan = compared.plan(material, training)
+        trained = _train(plan, material, store, kept, training.device, silent)
         content = summarise_comparison(plan, material, trained.records, caption=source.caption)
         report.write(content)
     failed = failures(plan, trained.records)
     if as_json:
-        options.print_json(
-            {
-                "report": report.written,
-                "items": material.votes.n_items,
-                "classes": material.votes.classes,
-                "runs": len(configs),
-                "trained": trained.now,
-                "failed": failed,
-                "notes": material.notes,
-                "comparisons": [comparison_json(one) for one in content.comparisons],
-            }
-        )
+        about = {"report": report.written, "items": material.votes.n_items, "classes": material.votes.classes}
+        about |= {"runs": len(trained.records), "trained": trained.now, "failed": failed, "notes": material.notes}
+        options.print_json({**about, "comparisons": [comparison_json(one) for one in content.comparisons]})
     else:
         print_content(content)
-    report.tell(silent)
-    trained.tell()
+    report.announce(silent)
+    trained.check_kept()
     if failed:
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True)
 class _Trained:
-    """What came of the runs.
+    """The runs of a comparison.
 
     Attributes:
         records: of all runs, in their order.
         now: how many had to be trained.
-        refused: why the system did not keep some of them.
+        refused: why some of them could not be saved.
     """
 
     records: list[RunRecord]
     now: int
     refused: OSError | None = None
 
-    def tell(self) -> None:
-        """That a run was not kept is an error, told once the results are shown."""
+    def check_kept(self) -> None:
+        """Raise an error if a run could not be saved; called once the results are shown."""
         if self.refused is not None:
-            raise VotewiseError(f"some runs were not kept: {self.refused}. Check space and permissions of --runs.")
+            raise VotewiseError(f"some runs were not saved: {self.refused}. Check space and permissions of --runs.")
 
 
 def _train(
-    configs: list[RunConfig],
-    material: Material,
-    store: RecordStore | None,
-    device: str,
-    jobs: int | None,
-    retry_failed: bool,
-    silent: bool,
+    plan: ComparisonPlan, material: Material, store: RecordStore | None, kept: RunOptions, device: str, silent: bool
 ) -> _Trained:
+    from votewise.experiments.compare import comparison_runs
     from votewise.experiments.execute import execute, missing_runs
 
-    todo = missing_runs(configs, store, retry_failed=retry_failed)
+    configs = comparison_runs(plan, material)
+    todo = missing_runs(configs, store, retry_failed=kept.retry_failed)
     if store is not None:
-        _tell_known(set(configs) - set(todo), len(configs), store, silent)
+        _note_known(set(configs) - set(todo), len(configs), store, silent)
     done: dict[str, RunRecord] = {}
-    with follow_runs(todo, material, silent) as listener:
+    with follow_runs(todo, material, silent, kept=store is not None) as listener:
 
         def on_done(record: RunRecord) -> None:
             done[record.run_id] = record
             listener.on_done(record)
 
+        how: dict[str, Any] = {"device": device, "jobs": kept.jobs, "retry_failed": kept.retry_failed}
         try:
-            records = execute(
-                configs,
-                material,
-                store,
-                device=device,
-                jobs=jobs,
-                retry_failed=retry_failed,
-                listener=replace(listener, on_done=on_done),
-            )
+            records = execute(configs, material, store, listener=replace(listener, on_done=on_done), **how)
         except OSError as error:
             if store is None or len(done) < len(todo):
                 raise
-            return _Trained(_of_either(configs, done, store), len(todo), error)
+            return _Trained(_done_or_stored(configs, done, store), len(todo), error)
     return _Trained(records, len(todo))
 
 
-def _tell_known(known: set[RunConfig], of: int, store: RecordStore, silent: bool) -> None:
+def _note_known(known: set[RunConfig], of: int, store: RecordStore, silent: bool) -> None:
     from votewise.records import run_id
 
     if known:
         options.note(f"{len(known)} of {of} runs are in {store.folder} already.", silent)
     failed = [config for config in known if store.read_summary(run_id(config.to_dict())).status == "failed"]
     if failed:
-        options.note(f"{len(failed)} of them failed; --retry-failed does them again.", silent)
+        options.note(f"{len(failed)} of them failed; --retry-failed repeats them.", silent)
 
 
-def _of_either(configs: list[RunConfig], done: dict[str, RunRecord], store: RecordStore) -> list[RunRecord]:
+def _done_or_stored(configs: list[RunConfig], done: dict[str, RunRecord], store: RecordStore) -> list[RunRecord]:
     from votewise.records import run_id
 
     ids = [run_id(config.to_dict()) for config in configs]

@@ -1,4 +1,4 @@
-"""`votewise datasets`: known data, where it goes, its licence; and fetching it."""
+"""`votewise datasets`: known data sets, where their files go, their licences; and downloading them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 def datasets(
     verb: Annotated[
-        str | None, typer.Argument(metavar="fetch", help="Get what a data set lacks.", show_default=False)
+        str | None,
+        typer.Argument(metavar="fetch", help="Download the missing files of a data set.", show_default=False),
     ] = None,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One data set, in full.", show_default=False)
+        str | None, typer.Argument(metavar="NAME", help="Data set to show in full, or to fetch.", show_default=False)
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Data folder, instead of $VOTEWISE_DATA.", show_default=False)
@@ -29,7 +30,7 @@ def datasets(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Known data: where it goes, its licence; fetch it."""
+    """List known data sets, or download one."""
     from votewise.datasets import data_folder
 
     folder = data_folder() if data is None else data
@@ -39,7 +40,7 @@ def datasets(
         _show(verb, folder, as_json, quiet)  # a single word is the name of a data set
     else:
         raise InputError(
-            "datasets takes nothing, NAME, or fetch NAME",
+            "datasets takes no argument, NAME, or fetch NAME",
             f"got {' '.join(filter(None, (verb, name)))!r}",
             "Run 'votewise datasets' for the names",
         )
@@ -47,6 +48,8 @@ def datasets(
 
 def _show(name: str | None, folder: Path, as_json: bool, quiet: bool) -> None:
     from rich.markup import escape
+    from rich.padding import Padding
+    from rich.text import Text
 
     from votewise.datasets import DATASETS, file_states, find_dataset
 
@@ -62,14 +65,16 @@ def _show(name: str | None, folder: Path, as_json: bool, quiet: bool) -> None:
     screen = options.console()
     for key, dataset in chosen.items():
         screen.print(f"[bold]{key}[/bold]  {escape(dataset.title)}")
-        screen.print(f"  {dataset.votes}; licence: {dataset.licence}", markup=False)
+        lines = [f"{dataset.votes}; licence: {dataset.licence}"]
         if name is not None:
-            screen.print(f"  cite: {dataset.citation}\n  from: {dataset.source}", markup=False)
-        for state in states[key]:
-            screen.print(f"  {_line(state)}", markup=False)
+            lines += [f"cite: {dataset.citation}", f"from: {dataset.source}"]
+        for line in (*lines, *map(_line, states[key])):
+            screen.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
     if not quiet:
-        screen.print(f"\nFiles go to {folder} (set VOTEWISE_DATA to change that), named as above.", markup=False)
-        screen.print("Get what is not found with: votewise datasets fetch NAME", markup=False)
+        screen.print(
+            f"\nFiles belong in {folder}, named as above (set VOTEWISE_DATA to change the folder).", markup=False
+        )
+        screen.print("To download missing files: votewise datasets fetch NAME", markup=False)
 
 
 def _fetch(name: str, folder: Path, as_json: bool, quiet: bool) -> None:
@@ -90,7 +95,7 @@ def _fetch(name: str, folder: Path, as_json: bool, quiet: bool) -> None:
     for state in states:
         typer.echo(_line(state))
     if not states:
-        typer.echo(f"{name}: nothing to fetch, it comes with a package")
+        typer.echo(f"{name}: nothing to fetch; it comes with a package")
     options.note(f"the files are in {folder}.", quiet or not states)
 
 

@@ -1,4 +1,4 @@
-"""`votewise demo`: the main job on embedded real votes."""
+"""`votewise demo`: compare deliveries on real votes that come with a package."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 
 from votewise.cli import options
-from votewise.cli.comparisons import comparison_json, print_content, report_file
+from votewise.cli.comparisons import comparison_json, print_content
 from votewise.cli.options import Json, Quiet
+from votewise.cli.report_file import report_file
 
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds a method.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds per method.")] = 5,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes; all cores if left out.", show_default=False)
+        int | None, typer.Option(min=1, help="Processes; all cores if omitted.", show_default=False)
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -40,4 +41,4 @@ def demo(
         )
     else:
         print_content(content)
-    report.tell(quiet or as_json)
+    report.announce(quiet or as_json)

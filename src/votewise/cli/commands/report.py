@@ -1,4 +1,4 @@
-"""`votewise report`: one page of what recorded runs show."""
+"""`votewise report`: recorded runs compared on one page."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Annotated
 import typer
 
 from votewise.cli import options
-from votewise.cli.comparisons import comparison_json, print_content, report_file
+from votewise.cli.comparisons import comparison_json, print_content
 from votewise.cli.options import Json, Quiet, Runs, survey
+from votewise.cli.report_file import report_file
 
 
 def report(
     runs: Runs,
     output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
-    at: Annotated[str, typer.Option(help="Epoch that is compared: last or best.")] = "last",
+    at: Annotated[str, typer.Option(help="Epoch to compare: last or best.")] = "last",
     baseline: Annotated[
-        str | None, typer.Option(help="Method that others are compared with; soft if left out.", show_default=False)
+        str | None, typer.Option(help="Method to compare the others with; soft if omitted.", show_default=False)
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare recorded runs, on one page."""
+    """Compare recorded runs on one page."""
     from votewise.experiments.recorded import summarise_records
 
     found, faults = survey(runs)
@@ -43,4 +44,4 @@ def report(
         print_content(content)
     for sentence in content.notes:
         options.note(sentence, quiet or as_json)
-    page.tell(quiet or as_json)
+    page.announce(quiet or as_json)

@@ -1,4 +1,4 @@
-"""`votewise runs`: what was trained, and how it ended."""
+"""`votewise runs`: recorded runs and how they ended."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ _COLUMNS = ("id", "method", "votes", "seed", "status", "epochs", "best epoch", "
 
 def runs(
     folder: Runs,
-    method: Annotated[str | None, typer.Option(help="Only runs of this method.", show_default=False)] = None,
-    status: Annotated[str | None, typer.Option(help="Only runs that are done, or failed.", show_default=False)] = None,
+    method: Annotated[str | None, typer.Option(help="Show only runs of this method.", show_default=False)] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Show only runs with this status: done or failed.", show_default=False)
+    ] = None,
     export: Annotated[
-        Path | None, typer.Option(help="Table to write, a row for each run: .csv or .parquet.", show_default=False)
+        Path | None, typer.Option(help="Table to write, one row per run: .csv or .parquet.", show_default=False)
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -61,11 +63,10 @@ def _as_json(run: RunSummary) -> dict[str, Any]:
 
 
 def _print(folder: Path, chosen: Sequence[RunSummary], all_runs: int, faults: Sequence[Fault]) -> None:
-    screen = options.console()
     if chosen:
-        screen.print(_table(chosen))
+        options.print_table(_COLUMNS, map(_row, chosen), names=("id", "method", "status"))
     elif all_runs:
-        typer.echo(f"None of the {all_runs:,} runs in {folder} fits.")
+        typer.echo(f"None of the {all_runs:,} runs in {folder} matches.")
     elif not faults:
         typer.echo(f"There are no runs in {folder}.")
     failed = [(run.run_id, run.failure) for run in chosen if run.status == "failed"]
@@ -75,18 +76,6 @@ def _print(folder: Path, chosen: Sequence[RunSummary], all_runs: int, faults: Se
             typer.echo(f"\n{len(reasons):,} {title}:")
             for run_id, reason in reasons:
                 typer.echo(f"  {run_id[:_ID_SHOWN]}  {reason}")
-
-
-def _table(chosen: Sequence[RunSummary]) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    for name in _COLUMNS:
-        table.add_column(name, justify="left" if name in ("id", "method", "status") else "right", no_wrap=True)
-    for run in chosen:
-        table.add_row(*(escape(cell) for cell in _row(run)))
-    return table
 
 
 def _row(run: RunSummary) -> list[str]:
@@ -106,5 +95,5 @@ def _row(run: RunSummary) -> list[str]:
 
 
 def _cell(value: object, form: str = "") -> str:
-    """A value as text; a dash where there is none."""
+    """A value as text; a dash if there is none."""
     return "-" if value is None else format(value, form)

@@ -1,15 +1,18 @@
-"""Printing, drawing and keeping what finished runs show beside a paper."""
+"""Showing and writing a paper's tables and figures, from finished runs or stored results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from votewise._checks import check_choice
 from votewise._errors import InputError
 from votewise.cli import options
+from votewise.cli.groups import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,8 +22,39 @@ if TYPE_CHECKING:
     from votewise.papers.same_target.parts import Part
     from votewise.records import RecordStore
 
-
 USUAL_RUNS = Path("runs")
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """Which results are shown or written, for which nothing is trained."""
+
+    only: Annotated[
+        str | None,
+        option("Do not train; show part of the results: summary, table-1, figure-8, scalars, choices, cost, ..., all."),
+    ] = None
+    output: Annotated[Path | None, option("Folder for the figures of --only.", "--output", "-o")] = None
+    results: Annotated[Path, typer.Option(help="Stored results, used when --runs is not given.")] = Path(
+        "results/same-target"
+    )
+    reduce: Annotated[bool, typer.Option("--reduce", help="Do not train; summarise --runs into --results.")] = False
+    page: Annotated[
+        Path | None,
+        option("Do not train; write all results between the markers in this Markdown file."),
+    ] = None
+
+    def asked_for(self) -> bool:
+        """Whether there is anything to show or write."""
+        return self.reduce or any(value is not None for value in (self.only, self.output, self.page))
+
+    def check(self) -> None:
+        """Refuse wrong choices before anything is read."""
+        from votewise.papers.same_target.parts import PARTS
+
+        if self.only is not None:
+            check_choice("the part of the paper", self.only, (*PARTS, "all"))
+        elif self.output is not None:
+            raise InputError("--output is for the figures of --only", "no part was named", "Add --only all")
 
 
 @dataclass(frozen=True)
@@ -28,8 +62,8 @@ class Sources:
     """Where the numbers come from.
 
     Attributes:
-        runs: folder of records; if none is named, those in "runs" or, where none is of the paper, `results` are taken.
-        results: folder of runs in brief.
+        runs: folder of records; if None, those in "runs" or, if it has none of the paper, `results`.
+        results: folder of stored results.
         data: folder with CIFAR-10H, for what needs the votes themselves.
         precision: of the runs to take.
     """
@@ -40,59 +74,45 @@ class Sources:
     precision: str
 
 
-def tell_parts(
-    sources: Sources,
-    only: str | None,
-    output: Path | None,
-    page: Path | None,
-    *,
-    reduce: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def show_results(sources: Sources, wanted: ResultOptions, *, as_json: bool, quiet: bool) -> None:
     """Show parts of the paper, and write what was asked for.
 
     Args:
         sources: of the numbers.
-        only: the part to show, or "all"; None to show none.
-        output: folder for the figures among them.
-        page: a page between whose markers all parts of the results are put.
-        reduce: whether to put the runs in brief into the folder of results.
+        wanted: what to show and write.
         as_json: print JSON.
         quiet: no notes.
     """
     from votewise.papers.same_target.page import write_figures, write_page
-    from votewise.papers.same_target.parts import PARTS, coverage, find_parts
+    from votewise.papers.same_target.parts import coverage, find_parts
     from votewise.papers.same_target.results import read_results, write_results
 
-    if only is not None:
-        check_choice("the part of the paper", only, (*PARTS, "all"))
-    elif output is not None:
-        raise InputError("--output is for the figures of --only", "no part was named", "Add --only all")
-    if reduce:
+    wanted.check()
+    if wanted.reduce:
         evidence = _reduced(sources, quiet)
-    else:  # a page is of the results, so that anyone can make it again
-        evidence = _evidence(sources, quiet) if page is None else read_results(sources.results)
-    parts = [] if only is None else find_parts(only, evidence)
-    written = write_figures(parts, output) if output is not None else []
-    if reduce:
+    else:  # a page is made from stored results, so that anyone can make it again
+        evidence = _evidence(sources, quiet) if wanted.page is None else read_results(sources.results)
+    parts = [] if wanted.only is None else find_parts(wanted.only, evidence)
+    written = [] if wanted.output is None else write_figures(parts, wanted.output)
+    if wanted.reduce:
         write_results(evidence, sources.results)
         written.append(sources.results)
-    if page is not None:
-        written += write_page(evidence, page)
+    if wanted.page is not None:
+        written += write_page(evidence, wanted.page)
     found = coverage(evidence)
     if as_json:
         _print_json(parts, {**asdict(found), "written": [str(path) for path in written]})
         return
     _print_parts(parts)
-    for told in (f"{found.there} of the paper's {found.wanted} runs are there", *(f"wrote {path}" for path in written)):
-        options.note(told, quiet)
+    options.note(f"{found.there} of the paper's {found.wanted} runs are there", quiet)
+    for path in written:
+        options.note(f"wrote {path}", quiet)
 
 
 def _evidence(sources: Sources, quiet: bool) -> Evidence:
-    """What the runs show or, where none are named or there, the results kept of some.
+    """What the runs show or, if none are named or found, the stored results.
 
-    The usual folder may hold a user's own comparisons alone.
+    The usual folder may hold a user's own comparisons only.
     """
     from votewise.papers.same_target.reduce import paper_runs
     from votewise.papers.same_target.results import read_results
@@ -102,9 +122,10 @@ def _evidence(sources: Sources, quiet: bool) -> Evidence:
         return _reduced(sources, quiet)
     if not RecordStore(sources.results).ids():
         raise InputError(
-            "there must be runs or results to show",
+            "there must be runs or stored results to show",
             f"neither {str(USUAL_RUNS)!r} nor {str(sources.results)!r} has any",
-            "Name the folder with --runs or --results, or do the runs first (leave --only out)",
+            "The stored results are in the project's repository (results/same-target): pass that folder with "
+            "--results, name a folder of runs with --runs, or do the runs (leave out --only)",
         )
     options.note(f"from the results in {sources.results}", quiet)
     return read_results(sources.results)
@@ -116,18 +137,18 @@ def _reduced(sources: Sources, quiet: bool) -> Evidence:
     from votewise.records import RecordStore
 
     store = RecordStore(sources.runs or USUAL_RUNS)
-    _tell_faults(store, quiet)
+    _note_faults(store, quiet)
     return reduce_runs(store, _material(sources.data, quiet), precision=sources.precision)
 
 
-def _tell_faults(store: RecordStore, quiet: bool) -> None:
+def _note_faults(store: RecordStore, quiet: bool) -> None:
     from votewise.experiments.diagnose import diagnoses_of
 
     for records in (store, diagnoses_of(store)):
         _, faults = records.survey()
         if faults:
-            told = f"{len(faults)} of {len(records.ids())} records in {records.folder} cannot be read and are left out"
-            options.note(f"{told}; the first: {faults[0].reason}", quiet)
+            counts = f"{len(faults)} of {len(records.ids())} records in {records.folder}"
+            options.note(f"{counts} cannot be read and are left out; the first: {faults[0].reason}", quiet)
 
 
 def _material(data: Path | None, quiet: bool) -> Material | None:
@@ -137,7 +158,7 @@ def _material(data: Path | None, quiet: bool) -> Material | None:
     try:
         return Material.of_images("cifar10h", load_cifar10h(data))
     except InputError as error:
-        options.note(f"without what needs the votes themselves (Figures 2, 3, 5, 6, 7, 9 and 10): {error}", quiet)
+        options.note(f"skipping what needs the votes themselves (Figures 2, 3, 5, 6, 7, 9 and 10): {error}", quiet)
         return None
 
 
@@ -159,7 +180,6 @@ def _print_parts(parts: Sequence[Part]) -> None:
 
 def _print_part(part: Part, screen: Console) -> None:
     from rich.markup import escape
-    from rich.table import Table as Grid
 
     from votewise.papers.same_target.sheets import sheets_of
 
@@ -167,12 +187,7 @@ def _print_part(part: Part, screen: Console) -> None:
     if hasattr(part, "said"):
         screen.print(f"The paper: {escape(part.said)}")
     for sheet in sheets_of(part):
-        grid = Grid(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-        for name in sheet.header:
-            grid.add_column(name)
-        for row in sheet.rows:
-            grid.add_row(*map(escape, row))
-        screen.print(grid)
-    for told in getattr(part, "notes", ()):
-        screen.print(escape(told), style="dim")
+        options.print_table(sheet.header, sheet.rows, names=(), words=sheet.header)
+    for sentence in getattr(part, "notes", ()):
+        screen.print(escape(sentence), style="dim")
     screen.print()
