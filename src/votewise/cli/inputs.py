@@ -37,6 +37,11 @@ class InputOptions:
     text: Annotated[Path | None, option("Table with one text per item: .csv .tsv .jsonl .parquet")] = None
     text_column: Annotated[str | None, option("Column of the text [text].")] = None
 
+    @property
+    def path(self) -> Path | None:
+        """Where the inputs are, whatever their kind."""
+        return self.images or self.features or self.text
+
     def open_for(self, votes: Votes, *, item: str | None, size: int | None) -> Source:
         """Open the inputs of the items with votes.
 
@@ -114,6 +119,8 @@ class TrainingOptions:
         check_choice("--missing-inputs", self.missing_inputs, ("error", "drop"))
         if self.size is not None and kind != "images":
             raise InputError("--size is for --images", f"got --{kind}", "Leave it out")
+        if not self.augment and kind != "images":
+            raise InputError("--no-augment is for --images", f"got --{kind}", "Leave it out")
         if self.model is not None:
             find_model(self.model, kind)
         if self.learning_rate is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from enum import IntEnum
 from typing import Annotated
@@ -31,6 +32,7 @@ class Exit(IntEnum):
     OK = 0
     FAILED = 1
     BAD_INPUT = 2
+    INTERRUPTED = 130
 
 
 program = typer.Typer(
@@ -81,6 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
         program(args=arguments, prog_name="votewise")
         return Exit.OK
     except SystemExit as stop:
+        if stop.code == Exit.INTERRUPTED:
+            return _complain("stopped before the end.", Exit.INTERRUPTED)
         return stop.code if isinstance(stop.code, int) else Exit.OK
     except InputError as error:
         return _complain(str(error), Exit.BAD_INPUT)
@@ -93,8 +97,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run() -> None:
-    """Entry point of the installed command."""
-    sys.exit(main())
+    """Entry point of the installed command. SIGTERM ends it as Ctrl-C does: partial files go, finished runs stay."""
+    received: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    code = main()
+    sys.exit(128 + received[0] if received else code)
 
 
 def _complain(message: str, code: Exit) -> Exit:

@@ -36,6 +36,16 @@ def survey(folder: Path) -> tuple[list[RunSummary], list[Fault]]:
     return RecordStore(folder).survey()
 
 
+def check_overwrites(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse to write over a file that is read."""
+    read = [path for path in inputs if path is not None and path.exists()]
+    for output in outputs:
+        if output is not None and output.exists() and any(output.samefile(path) for path in read):
+            raise InputError(
+                "the output must not be one of the inputs", f"{str(output)!r} is read, too", "Write to another file"
+            )
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that JSON cannot write (NaN, infinity) as null."""
     typer.echo(json.dumps(_plain(value)))

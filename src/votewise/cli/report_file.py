@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from votewise._errors import MissingExtraError, VotewiseError
+from votewise._errors import InputError, MissingExtraError, VotewiseError
 from votewise.cli import options
 
 if TYPE_CHECKING:
     from votewise.report import Content
+
+
+_SUFFIXES = (".html", ".htm")
 
 
 @dataclass
@@ -60,6 +63,8 @@ def report_file(path: Path) -> Iterator[ReportFile]:
     """
     from votewise._files import whole_file
 
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(f"the report must end in {' or '.join(_SUFFIXES)}", f"got {str(path)!r}", "Rename it")
     report = ReportFile(path, path)
     try:
         with whole_file(path) as report.partial:

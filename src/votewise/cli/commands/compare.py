@@ -90,6 +90,7 @@ def compare(
     from votewise.experiments.compare import failures, summarise_comparison
 
     training.check(inputs.kind())
+    options.check_overwrites([output], [votes_file, inputs.path])
     store = kept.store()
     silent = quiet or as_json
     with report_file(output) as report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,7 @@ def deliver(
         raise InputError(f"--hold is for {' and '.join(_HELD)}", f"got --method {method}", "Leave it out")
     if output.suffix.lower() != ".npy":
         raise InputError("the output must end in .npy", f"got {str(output)!r}", "Rename it")
+    options.check_overwrites([output], [votes_file])
     votes = reading.load(votes_file, quiet=quiet)
     shape = _write(output, chosen.build(votes, seed, hold), epochs, quiet or as_json)
     if as_json:
@@ -73,8 +75,16 @@ def _write(output: Path, delivery: Delivery, epochs: int, silent: bool) -> tuple
             return targets.shape
         shape = (epochs, len(delivery.item_ids))
         labels = np.lib.format.open_memmap(partial, mode="w+", dtype=np.int64, shape=shape)
+        _reserve(partial)
         with options.progress(silent) as display:
             for epoch in display.track(range(epochs), description="epochs"):
                 labels[epoch] = delivery.labels(epoch)
         labels.flush()
         return shape
+
+
+def _reserve(path: Path) -> None:
+    """Give a file its blocks now: writing to a mapped page for which the disk has none left would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

@@ -41,6 +41,7 @@ def predict(
     kind = inputs.kind()
     check_choice("--device", device, DEVICES)
     check_prediction_path(output)
+    options.check_overwrites([output], [model, inputs.path])
     network, config = load_model(model)
     if kind != config.kind:
         raise InputError(f"the model takes {config.kind}", f"got --{kind}", f"Pass --{config.kind}")

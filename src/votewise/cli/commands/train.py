@@ -63,6 +63,7 @@ def train(
     find_method(method)
     training.check(inputs.kind())
     _check_outputs(output, predictions, held_out)
+    options.check_overwrites([output, predictions], [votes_file, inputs.path])
     silent = quiet or as_json
     # Both files are reserved first: a path that cannot be written should fail before the work.
     with nullcontext() if predictions is None else whole_file(predictions) as table:

@@ -1,0 +1,126 @@
+"""What is written never replaces what is read, and whatever ends a command leaves no part of a file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from votewise.cli.main import main
+
+VOTES = "item,annotator,label\n" + "".join(f"i{n},p{a},{'ab'[(n * a) % 2]}\n" for n in range(40) for a in range(3))
+FEATURES = "item,x\n" + "".join(f"i{n},{n % 7}\n" for n in range(40))
+FAST = ("--epochs", "1", "--seed", "0")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("votes.csv").write_text(VOTES, encoding="utf-8")
+    Path("x.csv").write_text(FEATURES, encoding="utf-8")
+    np.save("counts.npy", np.array([[1, 2], [3, 0]]))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept"),
+    [
+        (("deliver", "counts.npy", "-m", "sls", "-o", "counts.npy"), "counts.npy"),
+        (("deliver", "counts.npy", "-m", "sls", "-o", "linked.npy"), "counts.npy"),
+        (("compare", "votes.csv", "--features", "x.csv", "-o", "page.html"), "votes.csv"),
+        (("train", "votes.csv", "--features", "x.csv", "-o", "m.safetensors", "--predictions", "x.csv"), "x.csv"),
+        (
+            ("train", "votes.csv", "--features", "x.csv", "-o", "m.safetensors", "--predictions", "votes.csv"),
+            "votes.csv",
+        ),
+    ],
+)
+def test_an_input_is_never_written_over(
+    files: Path, arguments: tuple[str, ...], kept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("linked.npy").symlink_to("counts.npy")
+    Path("page.html").symlink_to("votes.csv")
+    before = Path(kept).read_bytes()
+    assert main([*arguments, "-q"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("votewise: the output must not be one of the inputs, but '")
+    assert error.endswith("' is read, too. Write to another file.\n")
+    assert Path(kept).read_bytes() == before
+    assert not Path("m.safetensors").exists()
+
+
+def test_predictions_never_replace_the_inputs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "votes.csv", "--features", "x.csv", "-o", "m.safetensors", *FAST, "-q"]) == 0
+    assert main(["predict", "m.safetensors", "--features", "x.csv", "-o", "x.csv"]) == 2
+    assert "the output must not be one of the inputs, but 'x.csv' is read, too" in capsys.readouterr().err
+    assert Path("x.csv").read_text(encoding="utf-8") == FEATURES
+
+
+@pytest.mark.parametrize("name", ["report.csv", "report"])
+def test_a_report_is_a_page(files: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "votes.csv", "--features", "x.csv", "-o", name]) == 2
+    assert f"the report must end in .html or .htm, but got {name!r}. Rename it." in capsys.readouterr().err
+
+
+def test_options_of_images_are_refused_with_others(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "votes.csv", "--features", "x.csv", "--no-augment"]) == 2
+    assert "--no-augment is for --images, but got --features. Leave it out." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stopped_command_leaves_nothing_and_says_so(files: Path, number: signal.Signals, code: int) -> None:
+    before = sorted(path.name for path in files.iterdir())
+    script = [
+        sys.executable,
+        "-m",
+        "votewise",
+        "deliver",
+        "counts.npy",
+        "-m",
+        "sls",
+        "--epochs",
+        "5000000",
+        "-o",
+        "l.npy",
+    ]
+    running = subprocess.Popen(script, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: any(path.suffix == ".part" for path in files.iterdir()))
+    running.send_signal(number)
+    _, error = running.communicate(timeout=30)
+    assert (running.returncode, error) == (code, "votewise: stopped before the end.\n")
+    assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_a_full_disk_is_told_before_the_work(files: Path) -> None:
+    """On a file system of a megabyte, the array of labels would be 16 MB."""
+    small = files / "small"
+    small.mkdir()
+    script = f"mount -t tmpfs -o size=1m none {small} && {sys.executable} -m votewise deliver {files}/counts.npy -m sls --epochs 1000000 -o {small}/l.npy; code=$?; ls -A {small}; exit $code"  # fmt: skip
+    if not can_mount():
+        pytest.skip("this user cannot mount a small file system")
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "No space left on device" in done.stderr
+    assert f"{small}/l.npy" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def can_mount() -> bool:
+    probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
+    return os.name == "posix" and probe.returncode == 0
+
+
+def wait_for(there: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if there():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not begin")
