@@ -16,7 +16,8 @@ from votewise.diagnostics._measuring import check_finite
 from votewise.diagnostics.eigenvalues import Spectrum
 from votewise.diagnostics.hessian import SymmetricOperator
 
-_LOOK_EVERY = 5  # as often as with eigenvalues, for the same reason
+MIN_PROBES = 10
+_LOOK_EVERY = 5
 
 
 @dataclass(frozen=True)
