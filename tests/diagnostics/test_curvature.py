@@ -141,7 +141,7 @@ def test_a_second_derivative_that_does_not_exist_is_refused() -> None:
         (
             {"none": [], "full": [1], "good": [2]},
             "slices must hold items, and none may be named 'full', which is all of them, "
-            "but these do not fit: 'none', 'full'. Leave them out or name them otherwise.",
+            "but these do not fit: 'none', 'full'. Leave them out or rename them.",
         ),
         ({"far": [20]}, "items must lie between 0 and 19, but they run from 20 to 20. Check the indices."),
         (

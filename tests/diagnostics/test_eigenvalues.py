@@ -151,7 +151,7 @@ def test_bad_input_is_refused() -> None:
             method(operator)
         assert str(caught.value) == (
             "products with the Hessian must be finite, but got NaN or infinity. "
-            "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0."
+            "Look for NaN in weights and inputs, or for layers without that derivative, such as a square root at 0."
         )
         with pytest.raises(InputError, match="tolerance must be a number from 0 to 1, but got 2"):
             method(operator, tolerance=2)

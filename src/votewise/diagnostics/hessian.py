@@ -23,7 +23,6 @@ from votewise.diagnostics._measuring import (
     summed_loss,
 )
 
-
 Result = TypeVar("Result")
 
 
@@ -47,7 +46,7 @@ class SymmetricOperator(Protocol):
 
 
 class Hessian:
-    """Second derivatives of the mean over items of -sum_k p_k log softmax(z)_k, with respect to all trainable parameters.
+    """Second derivatives of the mean over items of -sum_k p_k log softmax(z)_k by all trainable parameters.
 
     The model is measured in eval mode, its batch norms with frozen statistics, and left as it was. Parameters are in
     the order of `model.parameters()`, each flattened.
