@@ -327,9 +327,10 @@ def test_a_model_that_draws_chance_is_refused(options: dict[str, object]) -> Non
     torch.manual_seed(0)
     model = Dropping().double()
     inputs, targets = make_data()
+    states = [make_net(seed).state_dict() for seed in (1, 2)]
     drawn = torch.get_rng_state()
     with pytest.raises(InputError) as caught:
-        barrier(model, make_net(1).state_dict(), make_net(2).state_dict(), inputs, targets, **options)
+        barrier(model, *states, inputs, targets, **options)
     assert torch.equal(torch.get_rng_state(), drawn)
     assert re.fullmatch(
         r"two passes over the same data must give the same losses, but they differ by [\d.e+-]+ in [\d.e+-]+\. "

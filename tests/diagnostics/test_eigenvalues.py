@@ -144,6 +144,17 @@ def test_the_seed_decides() -> None:
     assert power_iteration(operator, seed=1).value == power_iteration(operator, seed=1).value
 
 
+def test_memory_is_taken_as_it_is_needed() -> None:
+    class Diagonal:
+        size, dtype, device = 10**6, torch.float32, torch.device("cpu")
+
+        def product(self, vector: torch.Tensor, *, exact: bool = False) -> torch.Tensor:
+            return torch.cat([100 * vector[:1], vector[1:]])
+
+    spectrum = lanczos(Diagonal(), max_products=10**6)  # whose vectors would take 4 TB
+    assert spectrum.largest.value == pytest.approx(100, rel=1e-5)
+
+
 def test_bad_input_is_refused() -> None:
     operator = DenseOperator(torch.full((3, 3), float("nan")))
     for method in (power_iteration, lanczos):

@@ -166,7 +166,7 @@ def test_wrong_classes_and_inputs_are_refused() -> None:
         assert refused(classes=wrong) == f"{wanted} {got}. Pass class indices."
     for wrong, got in ((-CLASSES, "-3 to 0"), (CLASSES + 1, "1 to 4")):
         assert refused(classes=wrong) == (
-            f"classes must lie between 0 and 3, the model's last, but they run from {got}. Give the index of a class."
+            f"classes must lie between 0 and 3, the model's last, but they run from {got}. Pass the index of a class."
         )
     pair = InPlace().double()
     pair.register_forward_hook(lambda _model, _given, logits: (logits, None))
@@ -176,7 +176,7 @@ def test_wrong_classes_and_inputs_are_refused() -> None:
         "the model must give logits of shape (7, K), items x classes, but got (7, 3, 32, 32). Wrap the model."
     )
     assert refused(classes=[[0], [1, 2]]).startswith(wanted)
-    assert refused(inputs=images()[:0], classes=[]).startswith("inputs must have at least 1 rows, one for each item")
+    assert refused(inputs=images()[:0], classes=[]).startswith("inputs must have at least 1 rows, one per item")
     assert refused(batch_size=0).startswith("batch_size must be a whole number of at least 1")
 
 
