@@ -120,7 +120,7 @@ class Hessian:
     def _attempt(self, work: Callable[[], Result]) -> Result:
         """Work with the fast layers, or with torch's own if that raises."""
         try:
-            with self._measuring():
+            with evaluating(self._model):  # products, too, as a checkpointed layer runs again in the backward pass
                 return work()
         except torch.OutOfMemoryError:
             raise
@@ -131,17 +131,12 @@ class Hessian:
         self._graphs.clear()
         return self._attempt(work)
 
-    @contextmanager
-    def _measuring(self) -> Iterator[None]:
-        # Products, too: a layer that is recomputed in the backward pass must give what it gave before.
-        with evaluating(self._model), QuickSecondDerivatives() if self._quick else nullcontext():
-            yield
-
     def _gradients(self) -> Iterator[tuple[Tensor, tuple[Tensor, ...]]]:
         """Each batch's share of the mean loss, and its gradient with its graph."""
         for batch in self._data.batches(self._rows, self.device):
             ready = batch._replace(inputs=_channels_last(batch.inputs))
-            share = summed_loss(self._model, ready) / len(self._data.targets)
+            with QuickSecondDerivatives() if self._quick else nullcontext():
+                share = summed_loss(self._model, ready) / len(self._data.targets)
             yield share.detach(), _gradient(share, self._parameters)
 
     def _derive(self) -> float:
