@@ -14,7 +14,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from votewise._checks import FloatArray, check_kind, check_whole_number, first_few, frozen
 from votewise._errors import InputError
-from votewise.diagnostics._measuring import Data, arithmetic, check_data, evaluating, own_chance, summed_loss
+from votewise.diagnostics._measuring import Data, arithmetic, check_data, evaluating, preserving_randomness, summed_loss
 from votewise.diagnostics._tensors import check_inputs, device_of, outputs_of
 from votewise.diagnostics.determinism import check_same
 
@@ -86,26 +86,32 @@ def barrier(
     data = Data(*(values.to(device) for values in check_data(inputs, targets)))
     fresh = None if recalibrate is None else check_inputs("recalibrate", recalibrate, least=2).to(device)
     losses = []
-    with evaluating(model), _restoring(own), own_chance(device), arithmetic(device, tf32=tf32), torch.no_grad():
+    with (
+        evaluating(model),
+        _restoring(own),
+        preserving_randomness(device),
+        arithmetic(device, tf32=tf32),
+        torch.no_grad(),
+    ):
         for position in positions:
             _load(own, _between(first, second, float(position)))
             if fresh is not None:
                 _recalibrate(model, fresh, size)
             losses.append(_mean_loss(model, data, size))
             if len(losses) == 1:
-                _check_chance(model, data, size)
+                _check_repeatable(model, data, size)
     return _barrier_of(positions, torch.stack(losses).cpu().numpy())
 
 
 def _between(first: State, second: State, position: float) -> State:
     """The state at a position; equal to an end there, bit for bit."""
     nearer = first if position < 0.5 else second
-    return nearer if position in (0, 1) else {
-        name: _mixed(value, second[name], position)
-        if value.is_floating_point() or value.is_complex()
-        else nearer[name]
+    if position in (0, 1):
+        return nearer
+    return {
+        name: _mixed(value, second[name], position) if value.is_floating_point() or value.is_complex() else nearer[name]
         for name, value in first.items()
-    }  # fmt: skip
+    }
 
 
 def _mixed(first: Tensor, second: Tensor, position: float) -> Tensor:
@@ -166,7 +172,7 @@ def _mean_loss(model: nn.Module, data: Data, batch_size: int) -> Tensor:
     return torch.stack(parts).double().sum() / len(data.targets)
 
 
-def _check_chance(model: nn.Module, data: Data, batch_size: int) -> None:
+def _check_repeatable(model: nn.Module, data: Data, batch_size: int) -> None:
     """Refuse a model that is random in eval mode: two passes over a batch differ."""
     few = Data(*(values[:batch_size] for values in data))
     first, second = (_mean_loss(model, few, batch_size) for _ in range(2))

@@ -12,7 +12,14 @@ from torch import Tensor, nn
 
 from votewise._checks import IntArray, check_kind, check_number, check_rows, check_whole_number, first_few
 from votewise._errors import InputError
-from votewise.diagnostics._measuring import Data, arithmetic, check_data, check_trainable, evaluating, own_chance
+from votewise.diagnostics._measuring import (
+    Data,
+    arithmetic,
+    check_data,
+    check_trainable,
+    evaluating,
+    preserving_randomness,
+)
 from votewise.diagnostics.determinism import check_deterministic
 from votewise.diagnostics.eigenvalues import Spectrum, lanczos
 from votewise.diagnostics.hessian import Hessian
@@ -110,7 +117,7 @@ def curvature(
                 )
         return _summary(len(chosen.targets), hessian.loss, spectrum, trace)
 
-    with evaluating(model), own_chance(device), arithmetic(device):
+    with evaluating(model), preserving_randomness(device), arithmetic(device):
         some = data.rows(parts[FULL][:_PROBED])
         check_deterministic(model, *some, batch_size=batch_size)
         check_symmetric(model, some, batch_size=batch_size, keep_graph=keep_graph)

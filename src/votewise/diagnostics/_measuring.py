@@ -129,8 +129,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = mode
 
 
-def own_chance(device: torch.device) -> AbstractContextManager[None]:
-    """Give torch's random state back afterwards, whatever a model draws."""
+def preserving_randomness(device: torch.device) -> AbstractContextManager[None]:
+    """Restore torch's random state afterwards, whatever a model draws."""
     return torch.random.fork_rng([device] if device.type == "cuda" else [])
 
 

@@ -15,7 +15,7 @@ from votewise.diagnostics._measuring import (
     check_data,
     check_finite,
     check_trainable,
-    own_chance,
+    preserving_randomness,
     summed_loss,
 )
 
@@ -49,7 +49,7 @@ def check_deterministic(
             f"modules are in training mode ({first_few(training)})",
             "Call model.eval(); in training mode, dropout and batch norm change the loss from pass to pass",
         )
-    with own_chance(parameters[0].device):
+    with preserving_randomness(parameters[0].device):
         passes = [_loss_and_gradient(model, parameters, data, rows) for _ in range(2)]
     check_same("losses", passes[0][0], passes[1][0], tolerance)
     check_same("gradients", passes[0][1], passes[1][1], tolerance)
