@@ -1,9 +1,9 @@
-"""Seconds that the diagnostics of one ResNet-18 take on a GPU: curvature beside the plain way, and the unknown.
+"""Seconds that the diagnostics of one ResNet-18 take on a GPU: curvature against the plain way, OOD scores, maps.
 
     python benchmarks/diagnostics.py [--data FOLDER] [--epochs 10]
 
 The network is first trained on CIFAR-10H for some epochs with soft labels; 2,000 images are held out. The plain way is
-what is usually written: 30 steps of power iteration and 20 probes of Hutchinson's, each a double backward pass in fp32.
+what is usually written: 30 steps of power iteration and 20 Hutchinson probes, each a double backward pass in fp32.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
     rows = split_items(config, material).held_out
     people, inputs, model = material.votes.probs[rows], subject.inputs(rows), subject.model(state)
     slices = {"top-10%": high_disagreement_slices(people)["top-10%"]}
-    timed("a first time", lambda: curvature(model, inputs, people, slices=slices, tf32=True))
+    timed("warm-up", lambda: curvature(model, inputs, people, slices=slices, tf32=True))
     ours, found = timed("curvature", lambda: curvature(model, inputs, people, slices=slices, tf32=True))
     for name, one in found.items():
         print(
@@ -61,7 +61,7 @@ def main() -> None:
     )
     print(f"curvature on all and a slice: {ours:.1f} s, {plain / ours:.1f} x as fast as the plain way ({plain:.1f} s)")
     others = [load_svhn(arguments.data), load_cifar100(arguments.data)]
-    timed("the unknown", lambda: measure_run(subject, {"best": state}, Plan(unknown=True), others))
+    timed("out of distribution", lambda: measure_run(subject, {"best": state}, Plan(unknown=True), others))
     timed("features and maps", lambda: measure_run(subject, {"best": state}, Plan(features=True)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -13,11 +14,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.nn.utils.parametrizations import weight_norm
 
 from leaks import assert_nothing_kept
 from strategies import distributions
 from votewise import InputError, metrics
-from votewise.diagnostics import Barrier, barrier
+from votewise.diagnostics import Barrier, Hessian, barrier
 from votewise.models import ResNet18
 
 ITEMS, CLASSES = 24, 3
@@ -80,7 +82,7 @@ def by_hand(first: nn.Module, second: nn.Module, prepare: Callable[[nn.Module], 
 
 def test_is_interpolation_by_hand() -> None:
     first, second = make_net(1), make_net(2)
-    result = barrier(first.state_dict(), second.state_dict(), Net().double(), *make_data(), batch_size=7)
+    result = barrier(Net().double(), first.state_dict(), second.state_dict(), *make_data(), batch_size=7)
     expected = by_hand(first, second)
     line = np.linspace(expected[0], expected[-1], 21)
     np.testing.assert_allclose(result.losses, expected, rtol=1e-12)
@@ -92,7 +94,7 @@ def test_is_interpolation_by_hand() -> None:
 
 def test_ends_are_the_models_own_losses() -> None:
     first, second = make_net(3), make_net(4)
-    result = barrier(first.state_dict(), second.state_dict(), Net().double(), *make_data(), points=3)
+    result = barrier(Net().double(), first.state_dict(), second.state_dict(), *make_data(), points=3)
     assert result.losses[0] == pytest.approx(loss_of(first, *make_data()), rel=1e-14)
     assert result.losses[2] == pytest.approx(loss_of(second, *make_data()), rel=1e-14)
 
@@ -100,7 +102,7 @@ def test_ends_are_the_models_own_losses() -> None:
 @pytest.mark.parametrize("again", [None, make_data(9)[0]], ids=["plain", "recalibrated"])
 def test_there_is_none_between_a_model_and_itself(again: Tensor | None) -> None:
     state = make_net(1).state_dict()
-    result = barrier(state, state, Net().double(), *make_data(), recalibrate=again)
+    result = barrier(Net().double(), state, state, *make_data(), recalibrate=again)
     assert (result.height, result.peak) == (0.0, 0.0)
     assert len(set(result.losses)) == 1
 
@@ -111,7 +113,7 @@ def test_there_is_none_where_the_loss_is_convex(targets: np.ndarray, seed: int) 
     torch.manual_seed(seed)
     inputs = torch.randn(len(targets), 3, dtype=torch.float64)
     models = [nn.Linear(3, targets.shape[1]).double() for _ in range(2)]
-    result = barrier(*(model.state_dict() for model in models), models[0], inputs, targets, points=9)
+    result = barrier(models[0], *(model.state_dict() for model in models), inputs, targets, points=9)
     assert result.height == pytest.approx(0, abs=1e-14)
 
 
@@ -119,7 +121,7 @@ def test_there_is_none_where_the_loss_is_convex(targets: np.ndarray, seed: int) 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_the_way_back_is_the_way_there(one: int, other: int) -> None:
     states = [make_net(seed).state_dict() for seed in (one, other)]
-    there, back = (barrier(*pair, Net().double(), *make_data(), points=11) for pair in (states, states[::-1]))
+    there, back = (barrier(Net().double(), *pair, *make_data(), points=11) for pair in (states, states[::-1]))
     np.testing.assert_allclose(there.losses, back.losses[::-1], rtol=1e-11)
     assert there.height == pytest.approx(back.height, abs=1e-11)
     assert there.height >= 0
@@ -136,7 +138,7 @@ def test_there_is_a_hill_between_two_orders_of_the_same_units() -> None:
     other, order = copy.deepcopy(net), torch.arange(7, -1, -1)
     other[0].weight.data, other[0].bias.data = net[0].weight.data[order], net[0].bias.data[order]
     other[2].weight.data = net[2].weight.data[:, order]
-    result = barrier(net.state_dict(), other.state_dict(), net, inputs, targets)
+    result = barrier(net, net.state_dict(), other.state_dict(), inputs, targets)
     assert result.losses[0] == pytest.approx(result.losses[-1], rel=1e-12)
     assert result.height > 0.1
     assert result.peak == 0.5
@@ -145,7 +147,7 @@ def test_there_is_a_hill_between_two_orders_of_the_same_units() -> None:
 def test_whole_numbers_are_those_of_the_nearer_end() -> None:
     first, second = make_net(1), make_net(1)
     second.flipped.fill_(True)
-    losses = barrier(first.state_dict(), second.state_dict(), Net().double(), *make_data(), points=5).losses
+    losses = barrier(Net().double(), first.state_dict(), second.state_dict(), *make_data(), points=5).losses
     np.testing.assert_array_equal(losses, losses[[0, 0, 4, 4, 4]])
     assert losses[0] != losses[4]
 
@@ -161,7 +163,7 @@ def test_recalibration_on_one_batch_takes_its_statistics() -> None:
         net(fresh)
 
     first, second = make_net(1), make_net(2)
-    result = barrier(first.state_dict(), second.state_dict(), Net().double(), *make_data(), recalibrate=fresh)
+    result = barrier(Net().double(), first.state_dict(), second.state_dict(), *make_data(), recalibrate=fresh)
     np.testing.assert_allclose(result.losses, by_hand(first, second, refresh), rtol=1e-12)
 
 
@@ -179,7 +181,7 @@ def test_recalibration_on_equal_batches_is_torchs_cumulative_average() -> None:
 
     states = make_net(1), make_net(2)
     pair = [net.state_dict() for net in states]
-    result = barrier(*pair, Net().double(), *make_data(), recalibrate=fresh, batch_size=10)
+    result = barrier(Net().double(), *pair, *make_data(), recalibrate=fresh, batch_size=10)
     np.testing.assert_allclose(result.losses, by_hand(*states, refresh), rtol=1e-12)
 
 
@@ -192,16 +194,16 @@ def test_recalibration_weighs_uneven_batches_by_their_items() -> None:
     targets = np.full((4, 2), 0.5)
     expected = metrics.soft_nll(targets, torch.softmax((fresh[:4] - mean) / (var + 1e-5).sqrt(), dim=1).numpy())
     state = norm.state_dict()
-    result = barrier(state, state, norm, fresh[:4], targets, recalibrate=fresh, batch_size=5)
+    result = barrier(norm, state, state, fresh[:4], targets, recalibrate=fresh, batch_size=5)
     np.testing.assert_allclose(result.losses, expected, rtol=1e-12)
 
 
 def test_recalibration_forgets_the_stored_statistics() -> None:
     first, second, fresh = make_net(1), make_net(2), make_data(5)[0]
-    plain = barrier(first.state_dict(), second.state_dict(), Net().double(), *make_data(), recalibrate=fresh)
+    plain = barrier(Net().double(), first.state_dict(), second.state_dict(), *make_data(), recalibrate=fresh)
     second.norm.running_mean.fill_(50.0)
     second.last.running_var.fill_(1e4)
-    again = barrier(first.state_dict(), second.state_dict(), Net().double(), *make_data(), recalibrate=fresh)
+    again = barrier(Net().double(), first.state_dict(), second.state_dict(), *make_data(), recalibrate=fresh)
     np.testing.assert_allclose(again.losses, plain.losses, rtol=1e-12)
 
 
@@ -209,8 +211,8 @@ def test_recalibration_without_norms_changes_nothing() -> None:
     torch.manual_seed(0)
     nets, inputs = [nn.Linear(3, 2).double() for _ in range(2)], torch.randn(6, 3, dtype=torch.float64)
     states, targets = [net.state_dict() for net in nets], np.full((6, 2), 0.5)
-    plain = barrier(*states, nets[0], inputs, targets)
-    np.testing.assert_array_equal(plain.losses, barrier(*states, nets[0], inputs, targets, recalibrate=inputs).losses)
+    plain = barrier(nets[0], *states, inputs, targets)
+    np.testing.assert_array_equal(plain.losses, barrier(nets[0], *states, inputs, targets, recalibrate=inputs).losses)
 
 
 def test_leaves_model_states_and_data_alone() -> None:
@@ -222,7 +224,7 @@ def test_leaves_model_states_and_data_alone() -> None:
     kept = copy.deepcopy((model.state_dict(), states, inputs))
     modes = [module.training for module in model.modules()]
     momentum, generator = model.norm.momentum, torch.get_rng_state()
-    barrier(*states, model, inputs, targets, recalibrate=inputs, batch_size=5)
+    barrier(model, *states, inputs, targets, recalibrate=inputs, batch_size=5)
     torch.testing.assert_close((model.state_dict(), states, inputs), kept, rtol=0, atol=0)
     assert modes == [module.training for module in model.modules()]
     assert model.norm.momentum == momentum
@@ -231,7 +233,7 @@ def test_leaves_model_states_and_data_alone() -> None:
 
 def test_result_cannot_be_changed() -> None:
     state = make_net(1).state_dict()
-    result = barrier(state, state, Net().double(), *make_data(), points=3)
+    result = barrier(Net().double(), state, state, *make_data(), points=3)
     for array in (result.positions, result.losses):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
@@ -245,7 +247,7 @@ def test_a_small_resnet_in_single_precision() -> None:
     states = [
         {name: value.double() if value.ndim else value for name, value in net.state_dict().items()} for net in nets
     ]
-    result = barrier(*states, ResNet18(4, width=8), inputs, targets, points=5, batch_size=5)
+    result = barrier(ResNet18(4, width=8), *states, inputs, targets, points=5, batch_size=5)
     with torch.no_grad():
         ends = [nn.functional.cross_entropy(net(inputs), targets).item() for net in nets]
     np.testing.assert_allclose(result.losses[[0, -1]], ends, rtol=1e-5)
@@ -254,16 +256,16 @@ def test_a_small_resnet_in_single_precision() -> None:
 
 def test_keeps_no_memory() -> None:
     states, data, net = [make_net(seed).state_dict() for seed in (1, 2)], make_data(), Net().double()
-    assert_nothing_kept(lambda: barrier(*states, net, *data, points=3, recalibrate=data[0]))
+    assert_nothing_kept(lambda: barrier(net, *states, *data, points=3, recalibrate=data[0]))
 
 
 def fail(**changes: object) -> str:
     net = make_net(1)
     inputs, targets = make_data()
     arguments = {
+        "model": net,
         "first_state": net.state_dict(),
         "second_state": net.state_dict(),
-        "model": net,
         "inputs": inputs,
         "targets": targets,
     }
@@ -291,7 +293,7 @@ def test_weights_that_are_no_numbers_are_refused() -> None:
     broken = make_net(1).state_dict()
     broken["head.bias"] = torch.full((CLASSES,), math.nan, dtype=torch.float64)
     assert fail(second_state=broken, points=3) == (
-        "the loss must be a finite number on the whole line, but it is not at '0.0', '0.5', '1.0'. "
+        "the loss must be finite on the whole line, but it is not at '0.5', '1.0'. "
         "Check both states and the inputs for NaN and infinity."
     )
 
@@ -300,7 +302,7 @@ def test_other_wrong_arguments_are_refused() -> None:
     assert fail(points=2) == "points must be a whole number of at least 3, but got 2. Pass an int, 3 or more."
     assert fail(batch_size=1) == "batch_size must be a whole number of at least 2, but got 1. Pass an int, 2 or more."
     assert fail(recalibrate=make_data()[0][:1]) == (
-        "recalibrate must have at least 2 rows, one for each item, but its shape is (1, 2, 5, 5). Pass more."
+        "recalibrate must have at least 2 rows, one per item, but its shape is (1, 2, 5, 5). Pass more."
     )
     assert fail(model=print).startswith("model must be Module, but got builtin_function_or_method.")
     assert fail(inputs=[[1.0]]).startswith("inputs must be Tensor, but got list.")
@@ -325,10 +327,106 @@ def test_a_model_that_draws_chance_is_refused(options: dict[str, object]) -> Non
     torch.manual_seed(0)
     model = Dropping().double()
     inputs, targets = make_data()
+    states = [make_net(seed).state_dict() for seed in (1, 2)]
+    drawn = torch.get_rng_state()
     with pytest.raises(InputError) as caught:
-        barrier(make_net(1).state_dict(), make_net(2).state_dict(), model, inputs, targets, **options)
+        barrier(model, *states, inputs, targets, **options)
+    assert torch.equal(torch.get_rng_state(), drawn)
     assert re.fullmatch(
         r"two passes over the same data must give the same losses, but they differ by [\d.e+-]+ in [\d.e+-]+\. "
-        r"Switch off dropout, noise and augmentation that the model applies in eval mode, too\.",
+        r"Switch off dropout, noise and augmentation that the model also applies in eval mode\.",
         str(caught.value),
     )
+
+
+class Causal(nn.Module):
+    """A mask of -inf as a buffer, a feature and a lock that are kept as attributes, and an extra state."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.inner, self.head = nn.Linear(4, 4).double(), nn.Linear(4, CLASSES).double()
+        self.register_buffer("mask", torch.full((5, 5), -math.inf).triu(1).double())
+        self.lock = threading.Lock()
+
+    def forward(self, x: Tensor) -> Tensor:
+        shares = (self.inner(x) @ x.transpose(1, 2) + self.mask).softmax(dim=-1)
+        self.feature = (shares @ x).mean(dim=1)
+        return self.head(self.feature)
+
+    def get_extra_state(self) -> int:
+        return 1
+
+    def set_extra_state(self, state: int) -> None:
+        assert state == 1
+
+
+def test_models_with_infinite_masks_and_kept_features_are_measured() -> None:
+    first, second = Causal(1), Causal(2)
+    inputs, targets = torch.randn(ITEMS, 5, 4).double(), make_data()[1]
+    first(inputs)
+    found = barrier(first, first.state_dict(), second.state_dict(), inputs, targets, points=5).losses
+    for a, loss in zip(np.linspace(0, 1, 5), found, strict=True):
+        between = Causal(3)
+        for name, weight in between.named_parameters():
+            weight.data = (1 - a) * first.get_parameter(name).data + a * second.get_parameter(name).data
+        assert loss == pytest.approx(loss_of(between, inputs, targets), rel=1e-12)
+
+
+def test_the_states_may_be_those_of_the_model_that_is_measured() -> None:
+    first, second = make_net(1), make_net(2)
+    expected = barrier(Net().double(), first.state_dict(), second.state_dict(), *make_data(), points=5)
+    for model in (first, second):
+        found = barrier(model, first.state_dict(), second.state_dict(), *make_data(), points=5)
+        np.testing.assert_array_equal(found.losses, expected.losses)
+
+
+def test_the_model_gets_its_weights_back_after_an_error_and_kept_graphs_stay_valid() -> None:
+    model, (inputs, targets) = make_net(1).eval(), make_data()
+    before = copy.deepcopy(model.state_dict())
+    with Hessian(model, inputs, targets) as hessian:
+        vector = torch.ones(hessian.size).double()
+        expected = hessian.product(vector)
+        broken = {**model.state_dict(), "head.bias": torch.full((CLASSES,), math.nan).double()}
+        with pytest.raises(InputError):
+            barrier(model, model.state_dict(), broken, inputs, targets, recalibrate=inputs)
+        assert torch.equal(hessian.product(vector), expected)
+    torch.testing.assert_close(model.state_dict(), before, rtol=0, atol=0)
+    assert model.norm.momentum == 0.1
+    assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_recalibration_of_a_norm_that_runs_twice_is_torchs() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.first, self.norm, self.last = nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, CLASSES)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.last(self.norm(3 * self.norm(self.first(x)).tanh() + 2).tanh())
+
+    model, inputs = Twice().double(), torch.randn(ITEMS, 3).double()
+    targets = make_data()[1]
+    found = barrier(
+        model, model.state_dict(), model.state_dict(), inputs, targets, points=3, recalibrate=inputs, batch_size=8
+    )
+    torch.optim.swa_utils.update_bn(list(inputs.split(8)), model)
+    assert found.losses[0] == pytest.approx(loss_of(model, inputs, targets), rel=1e-12)
+
+
+def test_inputs_to_recalibrate_on_that_do_not_fit_are_named() -> None:
+    assert fail(recalibrate=torch.ones(4, 7, 5, 5).double()).startswith(
+        "the model must take inputs of shape (4, 7, 5, 5) and type torch.float64, but it says: "
+    )
+
+
+@pytest.mark.parametrize("normed", [weight_norm, torch.nn.utils.spectral_norm], ids=["weight norm", "spectral norm"])
+def test_normed_weights_lie_on_the_line_by_their_parts(normed: Callable[[nn.Module], nn.Module]) -> None:
+    torch.manual_seed(0)
+    nets = [nn.Sequential(normed(nn.Linear(3, 4)), nn.Tanh(), nn.Linear(4, CLASSES)).double() for _ in range(2)]
+    inputs, targets = torch.randn(ITEMS, 3).double(), make_data()[1]
+    ends = [loss_of(net, inputs, targets) for net in nets]  # also leaves a weight that is no leaf of a graph
+    nets[0](inputs)
+    states = [net.state_dict() for net in nets]
+    np.testing.assert_allclose(barrier(nets[0], *states, inputs, targets).losses[[0, -1]], ends, rtol=1e-12)

@@ -121,7 +121,7 @@ def test_features_that_do_not_vary_are_refused(constant: object) -> None:
             np.eye(3),
             np.eye(4),
             "features must be of the same items, but got tables of 3, 4 rows. "
-            "Take the same items, in one order, through each model.",
+            "Run the same items, in the same order, through each model.",
         ),
         (
             np.ones((3, 2, 2)),
@@ -136,12 +136,12 @@ def test_features_that_do_not_vary_are_refused(constant: object) -> None:
         (
             [[1.0], [float("nan")]],
             [[1.0], [2.0]],
-            "features must be finite, but got NaN or infinity. Check the model that gave them.",
+            "features must be finite, but got NaN or infinity. Check the model they are from.",
         ),
         (
             torch.tensor([[1.0], [float("inf")]]),
             [[1.0], [2.0]],
-            "features must be finite, but got NaN or infinity. Check the model that gave them.",
+            "features must be finite, but got NaN or infinity. Check the model they are from.",
         ),
     ],
 )
@@ -155,7 +155,16 @@ def test_what_is_no_table_is_refused() -> None:
     for wrong in ("cat", [[1.0], [2.0, 3.0]], [["a"]], None):
         with pytest.raises(InputError, match=r"^features must "):
             linear_cka(wrong, np.eye(3))
-    with pytest.raises(
-        InputError, match=r"^features must hold at least two tables, but got 1\. Pass one for each model\.$"
-    ):
+    with pytest.raises(InputError, match=r"^features must hold at least two tables, but got 1\. Pass one per model\.$"):
         pairwise_cka([np.eye(3)])
+
+
+def test_features_as_far_apart_as_numbers_go_have_a_similarity() -> None:
+    first = np.array([[1.0], [-1.0], [0.0]])
+    assert linear_cka(1e308 * first, first) == pytest.approx(1, rel=1e-12)
+
+
+def test_complex_features_are_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        linear_cka(torch.ones(3, 2, dtype=torch.complex64), torch.ones(3, 2))
+    assert str(caught.value) == "features must be real numbers, but they are complex. Pass a tensor or an array."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +19,14 @@ from votewise import InputError, Votes
 from votewise.diagnostics import (
     Curvature,
     Hessian,
+    check_deterministic,
     curvature,
+    exact_trace,
     gradient_variance_per_item,
     high_disagreement_slices,
     hutchinson,
+    lanczos,
+    power_iteration,
 )
 
 SHARE = 0.1  # half of this network's eigenvalues are negative, so that its trace is small beside their spread
@@ -141,7 +146,7 @@ def test_a_second_derivative_that_does_not_exist_is_refused() -> None:
         (
             {"none": [], "full": [1], "good": [2]},
             "slices must hold items, and none may be named 'full', which is all of them, "
-            "but these do not fit: 'none', 'full'. Leave them out or name them otherwise.",
+            "but these do not fit: 'none', 'full'. Leave them out or rename them.",
         ),
         ({"far": [20]}, "items must lie between 0 and 19, but they run from 20 to 20. Check the indices."),
         (
@@ -185,6 +190,85 @@ def test_votes_and_labels_are_told_from_their_shares_everywhere() -> None:
             with pytest.raises(InputError) as caught:
                 measure(wrong)
             assert str(caught.value) == wanted + told
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": -1}, "tolerance must be a number from 0 to 1, but got -1. Pass one in that range."),
+        ({"relative_error": -1}, "relative_error must be a number from 0 to inf, but got -1. Pass one in that range."),
+        ({"max_products": 0}, "max_products must be a whole number of at least 1, but got 0. Pass an int, 1 or more."),
+        (
+            {"max_probes": None},
+            "max_probes must be a whole number of at least 10, but got None. Pass an int, 10 or more.",
+        ),
+        ({"seed": 1.5}, "seed must be a whole number of at least 0, but got 1.5. Pass an int, 0 or more."),
+    ],
+)
+def test_wrong_settings_are_named_before_anything_is_measured(options: dict[str, object], message: str) -> None:
+    class Recorder(nn.Linear):
+        passes = 0
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.passes += 1
+            return super().forward(x)
+
+    model = Recorder(9, 4).double()
+    inputs, targets = data()
+    with pytest.raises(InputError) as caught:
+        curvature(model, inputs.flatten(1), targets, **options)  # type: ignore[arg-type]
+    assert str(caught.value) == message
+    assert model.passes == 0
+
+
+def test_a_surrounding_autocast_changes_no_number() -> None:
+    model, (inputs, targets) = small_net(torch.float32), data(dtype=torch.float32)
+    options = {"relative_error": SHARE}
+    expected = curvature(model, inputs, targets, **options)
+    with Hessian(model, inputs, targets) as hessian:
+        estimators: list[Callable[[], object]] = [
+            lambda: power_iteration(hessian).value,
+            lambda: lanczos(hessian).largest.value,
+            lambda: hutchinson(hessian, max_probes=20),
+            lambda: exact_trace(hessian),
+        ]
+        alone = [estimate() for estimate in estimators]
+        with torch.autocast("cpu", torch.bfloat16):
+            assert curvature(model, inputs, targets, **options) == expected
+            assert [estimate() for estimate in estimators] == alone
+
+
+def test_a_model_that_is_random_leaves_the_random_state_alone() -> None:
+    class Noisy(nn.Linear):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x + torch.randn_like(x))
+
+    inputs, targets = data()
+    model, before = Noisy(9, 4).double().eval(), torch.get_rng_state()
+    for measure in (curvature, check_deterministic):
+        with pytest.raises(InputError):
+            measure(model, inputs.flatten(1), targets)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_module_that_cannot_be_put_into_eval_mode_leaves_the_others_in_their_own() -> None:
+    class Stubborn(nn.Identity):
+        def train(self, mode: bool = True) -> Any:
+            if not mode:
+                raise RuntimeError("always training")
+            return super().train(mode)
+
+    model = nn.Sequential(nn.Dropout(), Stubborn(), nn.Flatten(), nn.Linear(9, 4)).double()
+    with pytest.raises(RuntimeError, match="always training"):
+        curvature(model, *data())
+    assert all(module.training for module in model.modules())
+
+
+def test_inputs_may_be_from_inference_mode() -> None:
+    model, (inputs, targets) = small_net(), data()
+    with torch.inference_mode():
+        inferred = inputs * 1
+    assert curvature(model, inferred, targets) == curvature(model, inputs, targets)
 
 
 def test_no_tensor_outlives_the_measurement() -> None:

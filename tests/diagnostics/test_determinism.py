@@ -47,7 +47,7 @@ def test_training_mode_is_refused_with_the_names_of_modules_and_before_statistic
     mean = model[1].running_mean.clone()
     assert refused(model) == (
         "the model must be in eval mode, but modules are in training mode ('the model itself', '0', '1'). "
-        "Call model.eval(); dropout and batch norm give another loss each time they train."
+        "Call model.eval(); in training mode, dropout and batch norm change the loss from pass to pass."
     )
     assert torch.equal(model[1].running_mean, mean)
 
@@ -60,7 +60,7 @@ def test_dropout_that_eval_mode_does_not_stop_is_found() -> None:
     torch.manual_seed(0)
     pattern = (
         r"two passes over the same data must give the same losses, but they differ by [\d.e-]+ in [\d.e-]+\. "
-        r"Switch off dropout, noise and augmentation that the model applies in eval mode, too\."
+        r"Switch off dropout, noise and augmentation that the model also applies in eval mode\."
     )
     assert re.fullmatch(pattern, refused(AlwaysDropping(4, 3).double().eval()))
 
@@ -80,7 +80,7 @@ def test_a_model_without_numbers_or_parameters_is_refused() -> None:
     nn.init.constant_(broken.bias, float("nan"))
     assert refused(broken) == (
         "the loss and its gradient must be finite, but got NaN or infinity. "
-        "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0."
+        "Look for NaN in weights and inputs, or for layers without that derivative, such as a square root at 0."
     )
     assert refused(nn.Linear(4, 3).double().eval().requires_grad_(False)) == (
         "the model must have trainable parameters, but none of its 2 requires a gradient. "

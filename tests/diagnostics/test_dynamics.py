@@ -103,7 +103,7 @@ def test_curves_of_other_kinds(curve: list[float], expected: Dynamics) -> None:
         (
             [1.0, -0.5],
             "losses must not be negative, since a share of the best is a quotient, but the lowest is -0.5. "
-            "Pass a loss whose least possible value is 0, such as the soft NLL.",
+            "Pass a loss whose lowest possible value is 0, such as the soft NLL.",
         ),
     ],
 )

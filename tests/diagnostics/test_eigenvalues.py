@@ -144,6 +144,17 @@ def test_the_seed_decides() -> None:
     assert power_iteration(operator, seed=1).value == power_iteration(operator, seed=1).value
 
 
+def test_memory_is_taken_as_it_is_needed() -> None:
+    class Diagonal:
+        size, dtype, device = 10**6, torch.float32, torch.device("cpu")
+
+        def product(self, vector: torch.Tensor, *, exact: bool = False) -> torch.Tensor:
+            return torch.cat([100 * vector[:1], vector[1:]])
+
+    spectrum = lanczos(Diagonal(), max_products=10**6)  # whose vectors would take 4 TB
+    assert spectrum.largest.value == pytest.approx(100, rel=1e-5)
+
+
 def test_bad_input_is_refused() -> None:
     operator = DenseOperator(torch.full((3, 3), float("nan")))
     for method in (power_iteration, lanczos):
@@ -151,7 +162,7 @@ def test_bad_input_is_refused() -> None:
             method(operator)
         assert str(caught.value) == (
             "products with the Hessian must be finite, but got NaN or infinity. "
-            "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0."
+            "Look for NaN in weights and inputs, or for layers without that derivative, such as a square root at 0."
         )
         with pytest.raises(InputError, match="tolerance must be a number from 0 to 1, but got 2"):
             method(operator, tolerance=2)

@@ -142,17 +142,13 @@ def test_layers_it_cannot_explain_are_refused() -> None:
     model = InPlace().double()
     model.unused = nn.Conv2d(1, 1, 1)
     assert refused(nn.ReLU()) == "layer must be a module of the model, but got another. Pick it from model.modules()."
-    assert refused(model.unused, model) == (
-        "layer must run once on the way to the logits, but it ran 0 times. Pick another."
-    )
+    assert refused(model.unused, model) == ("layer must run once in a forward pass, but it ran 0 times. Pick another.")
     assert refused(model.head, model) == (
         "layer must give a tensor (B, C, h, w), but got shape (7, 4). Pick a convolution or block."
     )
     twice = nn.Sequential(nn.Conv2d(3, 3, 1), nn.Flatten()).double()
     twice.insert(1, twice[0])
-    assert refused(twice[0], twice) == (
-        "layer must run once on the way to the logits, but it ran 2 times. Pick another."
-    )
+    assert refused(twice[0], twice) == ("layer must run once in a forward pass, but it ran 2 times. Pick another.")
 
 
 def test_a_layer_that_the_logits_ignore_is_refused() -> None:
@@ -165,12 +161,12 @@ def test_a_layer_that_the_logits_ignore_is_refused() -> None:
 
 
 def test_wrong_classes_and_inputs_are_refused() -> None:
-    wanted = "classes must be 7 whole numbers, one for each image, but got an array of shape"
+    wanted = "classes must be 7 whole numbers, one per image, but got an array of shape"
     for wrong, got in ((CLASSES[:-1], "(6,) and type int64"), (CLASSES / 2, "(7,) and type float64")):
         assert refused(classes=wrong) == f"{wanted} {got}. Pass class indices."
     for wrong, got in ((-CLASSES, "-3 to 0"), (CLASSES + 1, "1 to 4")):
         assert refused(classes=wrong) == (
-            f"classes must lie between 0 and 3, the model's last, but they run from {got}. Give the index of a class."
+            f"classes must lie between 0 and 3, the model's last, but they run from {got}. Pass the index of a class."
         )
     pair = InPlace().double()
     pair.register_forward_hook(lambda _model, _given, logits: (logits, None))
@@ -180,7 +176,7 @@ def test_wrong_classes_and_inputs_are_refused() -> None:
         "the model must give logits of shape (7, K), items x classes, but got (7, 3, 32, 32). Wrap the model."
     )
     assert refused(classes=[[0], [1, 2]]).startswith(wanted)
-    assert refused(inputs=images()[:0], classes=[]).startswith("inputs must have at least 1 rows, one for each item")
+    assert refused(inputs=images()[:0], classes=[]).startswith("inputs must have at least 1 rows, one per item")
     assert refused(batch_size=0).startswith("batch_size must be a whole number of at least 1")
 
 
@@ -207,7 +203,7 @@ def test_upsampled_maps_lie_between_zero_and_one(values: np.ndarray) -> None:
 def test_upsampling_wants_maps() -> None:
     with pytest.raises(InputError) as caught:
         upsampled_maps(torch.ones(2, 2), (4, 4))
-    assert str(caught.value) == "maps must be of shape (N, h, w), but got (2, 2). Pass one map for each image."
+    assert str(caught.value) == "maps must be of shape (N, h, w), but got (2, 2). Pass one map per image."
 
 
 def by_pairs(maps: np.ndarray) -> np.ndarray:
@@ -290,12 +286,12 @@ def test_result_cannot_be_changed() -> None:
         (
             np.ones((1, 2, 4)),
             "maps must be those of at least two runs, of one shape (N, ...), but got shapes [(2, 4)]. "
-            "Take the same images through each run.",
+            "Run the same images through each model.",
         ),
         (
             [np.ones((2, 4)), np.ones((3, 4))],
             "maps must be those of at least two runs, of one shape (N, ...), but got shapes [(2, 4), (3, 4)]. "
-            "Take the same images through each run.",
+            "Run the same images through each model.",
         ),
         (
             np.ones((2, 3)),
@@ -304,7 +300,7 @@ def test_result_cannot_be_changed() -> None:
         ),
         (
             [np.ones((1, 2)), [[1.0, math.nan]]],
-            "the maps of a run must be finite, but got NaN or infinity. Check the model that gave them.",
+            "the maps of a run must be finite, but got NaN or infinity. Check the model they are from.",
         ),
     ],
 )
@@ -312,3 +308,27 @@ def test_wrong_maps_are_refused(maps: object, message: str) -> None:
     with pytest.raises(InputError) as caught:
         map_stability(maps)  # type: ignore[arg-type]
     assert str(caught.value) == message
+
+
+def test_images_of_nan_are_refused() -> None:
+    model, broken = make_resnet(), images()
+    broken[2] = math.nan
+    with pytest.raises(InputError) as caught:
+        gradcam_maps(model, model.blocks[-1], broken, CLASSES)
+    assert str(caught.value) == "the maps must be finite, but got NaN or infinity. Check the model they are from."
+
+
+def test_a_model_for_several_devices_is_measured_on_one() -> None:
+    model = make_resnet()
+    maps = gradcam_maps(nn.DataParallel(model), model.blocks[-1], images(), CLASSES)
+    assert torch.equal(maps, gradcam_maps(model, model.blocks[-1], images(), CLASSES))
+
+
+def test_images_may_be_from_inference_mode() -> None:
+    model = make_resnet()
+    with torch.inference_mode():
+        inferred = images() * 1
+    assert torch.equal(
+        gradcam_maps(model, model.blocks[-1], inferred, CLASSES),
+        gradcam_maps(model, model.blocks[-1], images(), CLASSES),
+    )

@@ -131,7 +131,7 @@ def test_keeps_no_memory() -> None:
         (
             np.ones((3, 2)),
             np.eye(2),
-            "features and reference must be of the same items, but got 3 and 2 rows. Take the same items of both.",
+            "features and reference must be of the same items, but got 3 and 2 rows. Pass the same items in both.",
         ),
         (
             torch.tensor([[1.0], [float("nan")]]),
@@ -163,3 +163,8 @@ def test_what_is_no_distribution_and_too_few_draws_are_refused() -> None:
         sampled_gradient_variance_per_item([[1.0]], [[1.0]], draws=1)
     with pytest.raises(InputError, match=r"^seed must be a whole number"):
         sampled_gradient_variance_per_item([[1.0]], [[1.0]], seed=-1)
+
+
+def test_complex_features_are_refused() -> None:
+    with pytest.raises(InputError, match="its entries are of type complex64"):
+        gradient_variance_per_item(torch.ones(2, 2, dtype=torch.complex64), [[0.5, 0.5], [1, 0]])

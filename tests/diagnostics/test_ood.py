@@ -215,28 +215,60 @@ class TestTellingApart:
         assert str(error.value) == message
 
 
+def test_logits_as_far_apart_as_numbers_go_have_scores() -> None:
+    logits = [[1e308, -1e308], [1.0, 1.0]]
+    np.testing.assert_allclose(ood.predictive_entropy(logits), [0, -math.log(2)])
+    np.testing.assert_allclose(ood.energy(logits), [1e308, 1 + math.log(2)])
+    np.testing.assert_allclose(ood.msp(logits), [1, 0.5])
+    np.testing.assert_array_equal(ood.logit_margin(logits), [math.inf, 0])
+
+
+def test_complex_logits_are_refused() -> None:
+    with pytest.raises(InputError, match="its entries are of type complex64"):
+        ood.energy(torch.ones(2, 3, dtype=torch.complex64))
+
+
 class TestNeighbours:
-    @pytest.mark.parametrize("normalise", [True, False])
+    @pytest.mark.parametrize("normalize", [True, False])
     @pytest.mark.parametrize("k", [1, 7, 60])
     def test_distances_are_those_of_scikit_learn(
-        self, normalise: bool, k: int, monkeypatch: pytest.MonkeyPatch
+        self, normalize: bool, k: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(ood, "_MOST_DISTANCES", 600)  # ten rows at a time
         rng = np.random.default_rng(k)
         bank, x = rng.normal(3, 1, size=(60, 8)), rng.normal(3, 1, size=(33, 8))
-        lengths = [np.linalg.norm(table, axis=1, keepdims=True) if normalise else 1 for table in (bank, x)]
+        lengths = [np.linalg.norm(table, axis=1, keepdims=True) if normalize else 1 for table in (bank, x)]
         oracle = NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(bank / lengths[0])
         expected = -oracle.kneighbors(x / lengths[1])[0][:, -1]
-        found = ood.knn(x, torch.from_numpy(bank), k=k, normalise=normalise)
+        found = ood.knn(x, torch.from_numpy(bank), k=k, normalize=normalize)
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, expected, rtol=1e-10)
-        squares = ood.knn(x, bank, k=k, normalise=normalise, squared=True)
-        np.testing.assert_allclose(squares, -(expected**2), rtol=1e-10)
 
-    @pytest.mark.parametrize("normalise", [True, False])
-    def test_a_training_item_is_its_own_first_neighbour(self, normalise: bool) -> None:
+    @pytest.mark.parametrize("normalize", [True, False])
+    def test_a_training_item_is_its_own_first_neighbour(self, normalize: bool) -> None:
         bank = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) + 1000
-        assert (ood.knn(bank, bank, k=1, normalise=normalise) == 0).all()
+        assert (ood.knn(bank, bank, k=1, normalize=normalize) == 0).all()
+
+    @pytest.mark.parametrize("offset", [0.0, 1e5, 1e8])
+    def test_a_large_common_offset_costs_no_digits(self, offset: float) -> None:
+        rng = np.random.default_rng(0)
+        bank, x = rng.normal(size=(60, 7)) + offset, rng.normal(size=(40, 7)) + offset
+        distances = np.linalg.norm(x[:, None] - bank, axis=2)
+        np.testing.assert_allclose(ood.knn(x, bank, k=5, normalize=False), -np.sort(distances)[:, 4], rtol=1e-10)
+
+    @pytest.mark.parametrize("scale", [1e-200, 1e-20, 1e200])
+    def test_lengths_of_any_size_are_divided_out(self, scale: float) -> None:
+        rng = np.random.default_rng(0)
+        bank, x = rng.normal(size=(60, 7)), rng.normal(size=(40, 7))
+        np.testing.assert_allclose(ood.knn(scale * x, scale * bank, k=5), ood.knn(x, bank, k=5), rtol=1e-10)
+
+    def test_complex_features_are_refused(self) -> None:
+        for values in (torch.ones(3, 2, dtype=torch.complex64), np.ones((3, 2), dtype=complex)):
+            with pytest.raises(InputError) as error:
+                ood.knn(values, torch.ones(3, 2), k=1)
+            assert str(error.value) == (
+                "features must be real numbers, but they are complex. Pass a tensor or an array."
+            )
 
     def test_more_neighbours_lie_farther(self) -> None:
         bank = torch.randn(40, 6, generator=torch.Generator().manual_seed(0))
@@ -271,7 +303,7 @@ class TestNeighbours:
                 torch.ones(1, 3),
                 torch.ones(10, 2),
                 1,
-                "features and bank must have equally many columns, but got 3 and 2. Take both from the same layer.",
+                "features and bank must have the same number of columns, but got 3 and 2. Take both from the same layer.",
             ),
             (
                 torch.ones(1, 2),
@@ -289,7 +321,7 @@ class TestNeighbours:
                 torch.tensor([[math.nan, 0.0]]),
                 torch.ones(1, 2),
                 1,
-                "features must be finite, but got NaN or infinity. Check the model that gave them.",
+                "features must be finite, but got NaN or infinity. Check the model they are from.",
             ),
         ],
     )
@@ -374,11 +406,11 @@ class TestOdin:
         [
             (
                 {"std": (1.0, 2.0)},
-                "std must be one positive number, or 3, one for each channel, but got (1.0, 2.0). Pass what the pixels were divided by.",
+                "std must be one positive number, or 3, one per channel, but got (1.0, 2.0). Pass the divisor of the pixels.",
             ),
             (
                 {"std": 0.0},
-                "std must be one positive number, or 3, one for each channel, but got 0.0. Pass what the pixels were divided by.",
+                "std must be one positive number, or 3, one per channel, but got 0.0. Pass the divisor of the pixels.",
             ),
             (
                 {"std": 1.0, "epsilon": -1},
@@ -414,8 +446,27 @@ class TestOdin:
         with pytest.raises(InputError) as error:
             ood.odin(Detached(), torch.zeros(2, 3), std=1)
         assert str(error.value) == (
-            "the logits must have a derivative by the inputs, but they have none. Take no_grad and detach out of the model."
+            "the logits must have a derivative with respect to the inputs, but they have none. Remove no_grad(), detach() and "
+            "conversions to whole numbers from the model."
         )
+
+    def test_inputs_that_are_made_whole_have_no_derivative(self) -> None:
+        class Looked(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.embed = nn.Embedding(9, 3)
+
+            def forward(self, x: Tensor) -> Tensor:
+                return self.embed(x.long()).mean(dim=1)
+
+        with pytest.raises(InputError, match="the logits must have a derivative with respect to the inputs"):
+            ood.odin(Looked(), torch.rand(4, 5), std=1)
+
+    def test_inputs_may_be_from_inference_mode(self) -> None:
+        model, x = small_resnet(), images(3)
+        with torch.inference_mode():
+            inferred = x * 1
+        np.testing.assert_array_equal(ood.odin(model, inferred, std=STD), ood.odin(model, x, std=STD))
 
 
 class Tokens(nn.Module):
@@ -447,6 +498,52 @@ class TestCollecting:
         model, x = Tokens(), torch.randn(5, 2, 4)
         found = ood.collect_outputs(model, x, batch_size=2)
         torch.testing.assert_close(found.features, model.inner(x)[:, 0].detach())
+
+    def test_features_of_another_number_of_rows_are_refused(self) -> None:
+        class PerToken(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.head = nn.Linear(3, 4)
+
+            def forward(self, x: Tensor) -> Tensor:
+                return self.head(x.flatten(0, 1)).view(len(x), -1, 4).mean(dim=1)
+
+        with pytest.raises(InputError) as error:
+            ood.collect_outputs(PerToken(), torch.randn(10, 5, 3))
+        assert str(error.value) == (
+            "the features are the input of the head, but it took 50 rows for 10 items. "
+            "Pass head=, a layer whose input has one row per item."
+        )
+
+    @pytest.mark.parametrize(
+        ("model", "x", "says"),
+        [
+            (nn.Sequential(nn.Embedding(4, 3), nn.Flatten()), torch.full((2, 2), 9), "index out of range in self"),
+            (
+                nn.Bilinear(3, 3, 2),
+                torch.ones(2, 3),
+                "Bilinear.forward() missing 1 required positional argument: 'input2'",
+            ),
+        ],
+    )
+    def test_whatever_the_model_raises_is_reported(self, model: nn.Module, x: Tensor, says: str) -> None:
+        with pytest.raises(InputError) as error:
+            ood.collect_outputs(model, x)
+        assert str(error.value) == (
+            f"the model must take inputs of shape {tuple(x.shape)} and type {x.dtype}, but it says: {says}. "
+            "Prepare the inputs as in training."
+        )
+
+    def test_a_pass_that_changes_weights_is_refused(self) -> None:
+        model = nn.Sequential(nn.Embedding(4, 3, max_norm=0.1), nn.Flatten(), nn.Linear(6, 2))
+        before = model[0].weight.detach().clone()
+        with pytest.raises(InputError) as error:
+            ood.collect_outputs(model, torch.ones(2, 2, dtype=torch.int64))
+        assert str(error.value) == (
+            "a forward pass must not change the weights, but embeddings with max_norm do ('0'). "
+            "Set their max_norm to None after training."
+        )
+        assert torch.equal(model[0].weight, before)
 
     def test_a_model_may_use_its_memory_again(self) -> None:
         class Thrifty(nn.Module):
@@ -538,7 +635,7 @@ class TestCollecting:
         with pytest.raises(InputError) as error:
             ood.collect_outputs(model, images(2), head=head)
         assert str(error.value) == (
-            f"the features are what the head takes in, but {got}. "
+            f"the features are the input of the head, but {got}. "
             "Pass head=, the layer of the model, not compiled, that turns features into logits."
         )
 
@@ -551,7 +648,7 @@ class TestCollecting:
             with pytest.raises(InputError) as error:
                 measure(model, x)
             assert str(error.value) == (
-                f"the model must give logits (2, K) of 2 inputs, but it gave {got}. Wrap the model."
+                f"the model must give logits (2, K) for 2 inputs, but it gave {got}. Wrap the model."
             )
 
     def test_wrong_arguments_are_named(self) -> None:
@@ -571,7 +668,7 @@ class TestTable:
         bank = torch.randn(200, 2, generator=rng) + torch.tensor([6.0, 0.0])
         inside, outside = bank[:50] + 0.1, torch.randn(70, 2, generator=rng)
         familiar, strange = (
-            ood.ood_scores(ood.collect_outputs(model, x), bank, normalise=False) | {"odin": ood.odin(model, x, std=1.0)}
+            ood.ood_scores(ood.collect_outputs(model, x), bank, normalize=False) | {"odin": ood.odin(model, x, std=1.0)}
             for x in (inside, outside)
         )
         table = ood.ood_table(familiar, strange)
@@ -586,7 +683,18 @@ class TestTable:
     def test_both_sets_must_have_the_same_scores(self) -> None:
         with pytest.raises(InputError) as error:
             ood.ood_table({"msp": [1.0]}, {"msp": [1.0], "odin": [1.0]})
-        assert str(error.value) == "both sets must have the same scores, but one alone has 'odin'. Score both alike."
+        assert (
+            str(error.value)
+            == "both sets must have the same scores, but only one has 'odin'. Score both in the same way."
+        )
+
+    def test_the_scores_of_a_set_must_be_of_the_same_inputs(self) -> None:
+        with pytest.raises(InputError) as error:
+            ood.ood_table({"msp": [1.0], "knn": [1.0]}, {"msp": [1.0, 2.0], "knn": [1.0]})
+        assert str(error.value) == (
+            "all out_scores must be of the same inputs, but they have 2 (msp), 1 (knn) rows. "
+            "Score the same inputs each time."
+        )
 
     def test_a_model_of_nan_is_named(self) -> None:
         model = small_resnet()

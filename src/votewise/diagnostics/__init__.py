@@ -1,12 +1,12 @@
-"""What a trained model is like, beyond its scores."""
+"""Diagnostics of a trained model beyond its scores: OOD detection, curvature, loss barriers, features and maps."""
 
-from votewise.diagnostics.barrier import Barrier as Barrier
-from votewise.diagnostics.barrier import barrier as barrier
+from votewise.diagnostics._barrier import Barrier as Barrier
+from votewise.diagnostics._barrier import barrier as barrier
+from votewise.diagnostics._curvature import Curvature as Curvature
+from votewise.diagnostics._curvature import curvature as curvature
 from votewise.diagnostics.cka import linear_cka as linear_cka
 from votewise.diagnostics.cka import mean_pairwise_cka as mean_pairwise_cka
 from votewise.diagnostics.cka import pairwise_cka as pairwise_cka
-from votewise.diagnostics.curvature import Curvature as Curvature
-from votewise.diagnostics.curvature import curvature as curvature
 from votewise.diagnostics.determinism import check_deterministic as check_deterministic
 from votewise.diagnostics.dynamics import Dynamics as Dynamics
 from votewise.diagnostics.dynamics import training_dynamics as training_dynamics

@@ -1,9 +1,10 @@
-"""Layers written so that their second derivatives are quick; the values are those of torch's own.
+"""Layers written so that their second derivatives are fast and right; the values are those of torch.
 
 The second derivative of torch's convolution treats items as channels for one of its terms, and that of its batch norm
-goes through the formula for training: on a GPU both are several times as slow as the work they do. Here a convolution
-is derived by convolutions, and a frozen batch norm behind one is made part of its weights, which are few. A bag of
-embeddings, which torch cannot derive twice, is summed here from the embeddings.
+uses the formula for training: on a GPU both are several times slower than the work they do. Here a convolution is
+differentiated by convolutions, and a frozen batch norm behind one is folded into its weights, which are few. A bag of
+embeddings, which torch cannot differentiate twice, is summed from the embeddings. A weight norm, whose second
+derivative torch gets wrong, is written as its formula.
 """
 
 from __future__ import annotations
@@ -19,40 +20,54 @@ from torch.overrides import TorchFunctionMode
 
 
 class QuickSecondDerivatives(TorchFunctionMode):
-    """While it is entered, convolutions of images, frozen batch norms and bags are computed by the functions below."""
+    """While active, convolutions of images, frozen batch norms, bags and weight norms use the functions below."""
 
     def __init__(self) -> None:
-        """Start with no convolution seen."""
+        """Start before any convolution."""
         super().__init__()
         self._last: _Convolved | None = None
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Call the quick version of a function, if it has one."""
+        """Call the fast version of a function, if it has one."""
         options = kwargs or {}
-        if func is torch.conv2d:
+        if func is torch.conv2d and not _autocast(args, options):
             self._last = _conv2d(*args, **options)
             return self._last.output
-        if func is functional.batch_norm:
+        if func is functional.batch_norm and not _autocast(args, options):
             return _batch_norm(self._last, *args, **options)
+        if func is torch._weight_norm:
+            return _weight_norm(*args, **options)
         if func is functional.embedding_bag:
             return _embedding_bag(*args, **options)
         return func(*args, **options)
 
 
 class _Convolved(NamedTuple):
-    """A convolution that was computed, and what of; `make` computes it again with another weight and bias."""
+    """A convolution that was computed; `make` computes it again with another weight and bias."""
 
     output: Tensor
-    version: int
+    input: Tensor
     weight: Tensor
     bias: Tensor | None
+    versions: list[int]
+    recorded: bool
     make: Callable[[Tensor, Tensor | None], Tensor]
 
     def gave(self, values: Tensor) -> bool:
-        """Whether these are its output as it left it: a layer that works in place gives back the same tensor."""
-        return values is self.output and values._version == self.version
+        """Whether these are its output, and computing it again now would give the same values and derivatives.
+
+        Not if one of the tensors was changed in place meanwhile, gradients were switched on or off, or someone asked
+        for the gradient of the output itself.
+        """
+        watched = values.retains_grad or bool(values._backward_hooks)
+        return values is self.output and not watched and self.versions == self.now and self.recorded == _recording()
+
+    @property
+    def now(self) -> list[int]:
+        """How often each tensor has been changed in place."""
+        return [each._version for each in (self.output, self.input, self.weight, self.bias) if each is not None]
 
 
 class _Geometry(NamedTuple):
@@ -88,14 +103,14 @@ class _Convolve(torch.autograd.Function):
 
 
 class _ToInput(torch.autograd.Function):
-    """What a gradient g of the output makes of the input's."""
+    """The gradient of the input from the gradient g of the output."""
 
     @staticmethod
     def forward(ctx: Any, g: Tensor, weight: Tensor, shape: torch.Size, geometry: _Geometry) -> Tensor:
         ctx.save_for_backward(g, weight)
         ctx.geometry = geometry
-        room = torch.empty(shape, dtype=g.dtype, device=g.device, memory_format=_layout(g))
-        return _backward(g, room, weight, geometry, [True, False, False])[0]
+        like_x = torch.empty(shape, dtype=g.dtype, device=g.device, memory_format=_layout(g))
+        return _backward(g, like_x, weight, geometry, [True, False, False])[0]
 
     @staticmethod
     def backward(ctx: Any, x: Tensor) -> Any:
@@ -110,14 +125,14 @@ class _ToInput(torch.autograd.Function):
 
 
 class _ToWeight(torch.autograd.Function):
-    """What a gradient g of the output makes of the weight's."""
+    """The gradient of the weight from the gradient g of the output."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, g: Tensor, shape: torch.Size, geometry: _Geometry) -> Tensor:
         ctx.save_for_backward(x, g)
         ctx.geometry = geometry
-        room = torch.empty(shape, dtype=x.dtype, device=x.device)
-        return _backward(g, x, room, geometry, [False, True, False])[1]
+        like_weight = torch.empty(shape, dtype=x.dtype, device=x.device)
+        return _backward(g, x, like_weight, geometry, [False, True, False])[1]
 
     @staticmethod
     def backward(ctx: Any, weight: Tensor) -> Any:
@@ -140,7 +155,7 @@ def _conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> _Convolved:
-    """`torch.conv2d`; padding that is named rather than counted, and single images, are left to it."""
+    """`torch.conv2d`, which still does padding given by name, and single images."""
 
     def make(weight: Tensor, bias: Tensor | None) -> Tensor:
         if isinstance(padding, str) or input.ndim != 4:
@@ -149,8 +164,18 @@ def _conv2d(
         y: Tensor = _Convolve.apply(input, weight, geometry)  # type: ignore[no-untyped-call]
         return y if bias is None else y + bias[:, None, None]
 
-    output = make(weight, bias)
-    return _Convolved(output, output._version, weight, bias, make)
+    done = _Convolved(make(weight, bias), input, weight, bias, [], _recording(), make)
+    return done._replace(versions=done.now)
+
+
+def _recording() -> bool:
+    return torch.is_grad_enabled()
+
+
+def _autocast(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether the function would choose the precision of its arguments itself."""
+    first: Tensor = args[0] if args else options["input"]
+    return torch.is_autocast_enabled(first.device.type)
 
 
 def _batch_norm(
@@ -176,12 +201,17 @@ def _batch_norm(
     return input * scale.view(shape) + shift.view(shape)
 
 
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """`torch._weight_norm`: g v / ||v||, one norm for each index of a dimension, or for all of v with -1."""
+    return v * (g / torch.norm_except_dim(v, 2, dim))
+
+
 # Options of a bag that are left to torch.
 _UNUSUAL = ("offsets", "per_sample_weights", "max_norm", "scale_grad_by_freq")
 
 
 def _embedding_bag(bags: Tensor, weight: Tensor, **options: Any) -> Tensor:
-    """`functional.embedding_bag` of bags (B, L) that are summed or averaged, entries of padding left out."""
+    """`functional.embedding_bag` of bags (B, L) that are summed or averaged, padding left out."""
     mode, padding = options.get("mode", "mean"), options.get("padding_idx")
     usual = all(options.get(name) is None or options[name] is False for name in _UNUSUAL)
     if bags.ndim != 2 or bags.is_nested or bags.is_floating_point() or mode not in ("sum", "mean") or not usual:
@@ -196,7 +226,7 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of input, weight and bias, those that are wanted, from that of the output.
 
-    Of an input or weight whose gradient is wanted only shape and layout matter.
+    If the gradient of the input or weight is wanted, only its shape and layout matter.
     """
     stride, padding, dilation = (list(_pair(value)) for value in geometry[:3])
     laid_out = weight.contiguous(memory_format=_layout(g))
@@ -207,6 +237,6 @@ def _backward(
 
 
 def _layout(images: Tensor) -> torch.memory_format:
-    """Of images; weights and gradients that had another would have to be copied."""
+    """The layout of images; weights and gradients in another one would have to be copied."""
     last = images.is_contiguous(memory_format=torch.channels_last) and not images.is_contiguous()
     return torch.channels_last if last else torch.contiguous_format

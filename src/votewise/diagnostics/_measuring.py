@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from votewise._checks import check_kind, check_whole_number
+from votewise._checks import check_kind, check_whole_number, first_few
 from votewise._errors import InputError
-from votewise.diagnostics._tensors import check_derivable, check_distributions, outputs_of
+from votewise.diagnostics._tensors import check_derivable, check_distributions, detached, outputs_of
 
 
 class Data(NamedTuple):
@@ -36,21 +36,21 @@ class Data(NamedTuple):
 
 
 def check_data(inputs: Tensor, targets: npt.ArrayLike | Tensor) -> Data:
-    """Return inputs and targets as tensors of equally many rows, the targets on the simplex, float64."""
+    """Return inputs and targets as tensors with the same number of rows, the targets on the simplex, float64."""
     check_kind("inputs", inputs, Tensor, "Pass torch.from_numpy(...) of an array")
     probs = check_distributions("targets", targets)
     rows = len(inputs) if inputs.ndim else 0
     if rows != len(probs):
         raise InputError(
-            "inputs and targets must have one row for each item",
+            "inputs and targets must have one row per item",
             f"got {rows:,} and {len(probs):,} rows",
-            "Take the same items of both",
+            "Pass the same items in both",
         )
-    return Data(inputs.detach(), torch.tensor(probs))
+    return Data(detached(inputs), torch.tensor(probs))
 
 
 def check_batch_size(batch_size: int | None, rows: int) -> int:
-    """Rows of a batch: all of them, unless fewer are asked for."""
+    """Rows per batch: all of them, unless fewer are asked for."""
     return rows if batch_size is None else min(check_whole_number("batch_size", batch_size, 1), rows)
 
 
@@ -65,10 +65,17 @@ def check_trainable(model: nn.Module) -> list[nn.Parameter]:
             f"none of its {len(list(model.parameters()))} requires a gradient",
             "Set requires_grad on those to measure",
         )
+    hooked = [name for name, value in model.named_parameters() if value.requires_grad and value._backward_hooks]
+    if hooked:
+        raise InputError(
+            "the model's parameters must have no gradient hooks, which would change its second derivatives",
+            f"there are some on {first_few(hooked)}",
+            "Remove them, or measure a model that was loaded from the state_dict()",
+        )
     short = {str(parameter.dtype) for parameter in trainable} - {"torch.float32", "torch.float64"}
     if short:
         raise InputError(
-            "the model must be in float32 or float64, as its second derivatives drown in the rounding of fewer bits",
+            "the model must be in float32 or float64, as second derivatives are lost to rounding in lower precision",
             f"it is in {', '.join(sorted(short))}",
             "Measure copy.deepcopy(model).float()",
         )
@@ -76,7 +83,11 @@ def check_trainable(model: nn.Module) -> list[nn.Parameter]:
 
 
 def summed_loss(model: nn.Module, batch: Data) -> Tensor:
-    """Soft cross-entropy of a batch, summed over its rows."""
+    """Soft cross-entropy of a batch, summed over its rows, in float64.
+
+    In float32 the derivatives of a confident model would be lost to cancellation: they are small differences of
+    probabilities and targets.
+    """
     logits = outputs_of(model, batch.inputs)
     if not isinstance(logits, Tensor) or logits.shape != batch.targets.shape:
         got = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
@@ -85,39 +96,52 @@ def summed_loss(model: nn.Module, batch: Data) -> Tensor:
             f"it gave {got}",
             "Check the classes of targets, or wrap the model",
         )
-    return -(batch.targets.to(logits.dtype) * torch.log_softmax(logits, dim=1)).sum()
+    return -(batch.targets * torch.log_softmax(logits.double(), dim=1)).sum()
 
 
 def check_finite(name: str, number: float) -> None:
-    """Refuse a model whose derivatives are no numbers."""
+    """Refuse a model whose derivatives are not finite."""
     if not math.isfinite(number):
         raise InputError(
             f"{name} must be finite",
             "got NaN or infinity",
-            "Look for NaN in weights and inputs, or for layers without that derivative, as a square root at 0",
+            "Look for NaN in weights and inputs, or for layers without that derivative, such as a square root at 0",
         )
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode, and each of its modules back into its own mode afterwards."""
+    embeddings = (nn.Embedding, nn.EmbeddingBag)
+    rescaling = [name for name, each in model.named_modules() if isinstance(each, embeddings) and each.max_norm]
+    if rescaling:
+        raise InputError(
+            "a forward pass must not change the weights",
+            f"embeddings with max_norm do ({first_few(rescaling)})",
+            "Set their max_norm to None after training",
+        )
     modes = [(module, module.training) for module in model.modules()]
-    model.eval()
     try:
+        model.eval()
         yield
     finally:
         for module, mode in modes:
             module.training = mode
 
 
+def preserving_randomness(device: torch.device) -> AbstractContextManager[None]:
+    """Restore torch's random state afterwards, whatever a model draws."""
+    return torch.random.fork_rng([device] if device.type == "cuda" else [])
+
+
 @contextmanager
 def arithmetic(device: torch.device, *, tf32: bool = False) -> Iterator[None]:
-    """Derivatives on, autocast off; on a GPU fp32 means fp32, always the same way, unless TF32 is asked for."""
+    """Gradients on, autocast off; on a GPU float32 is exact and deterministic, unless TF32 is asked for."""
     before = torch.get_float32_matmul_precision()
     with ExitStack() as stack:
         stack.enter_context(torch.enable_grad())
         stack.enter_context(torch.autocast(device.type, enabled=False))
-        stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # the other kinds of attention have no second derivative
+        stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # the fused kernels have no second derivative
         stack.enter_context(
             torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=not tf32, allow_tf32=tf32)
         )

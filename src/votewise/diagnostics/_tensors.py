@@ -1,4 +1,4 @@
-"""Tensors in and arrays out: where a model lies, and what is measured of it on the host."""
+"""Tensors in and arrays out: a model's device, checks of what it is given, and results on the host."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from votewise._checks import FloatArray, check_kind, check_simplex
-from votewise._errors import InputError
+from votewise._errors import InputError, VotewiseError
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model's weights lie; the CPU if it has none."""
+    """The device of a model's weights; the CPU if it has none."""
     check_kind("model", model, nn.Module, "Pass the trained network itself")
     first = next(chain(model.parameters(), model.buffers()), None)
     return torch.device("cpu") if first is None else first.device
@@ -49,31 +49,39 @@ def _are_labels(values: Any) -> bool:
 
 
 def check_derivable() -> None:
-    """Refuse to go on where torch records nothing to derive."""
+    """Refuse to run where torch records no gradients."""
     if torch.is_inference_mode_enabled():
-        raise InputError("derivatives must be possible", "torch.inference_mode is on", "Call this outside of it")
+        raise InputError("gradients must be possible", "torch.inference_mode is on", "Call this outside of it")
+
+
+def detached(values: Tensor) -> Tensor:
+    """Values outside any graph, that can be put into one: those of `torch.inference_mode` are copied."""
+    return values.clone() if values.is_inference() else values.detach()
 
 
 def outputs_of(model: Callable[[Tensor], Any], inputs: Tensor) -> Any:
-    """What a model makes of inputs; where torch cannot, in words."""
+    """The outputs of a model; an `InputError` that says what it raised if it cannot take the inputs."""
     try:
         return model(inputs)
-    except torch.OutOfMemoryError:
+    except (torch.OutOfMemoryError, VotewiseError):
         raise
-    except RuntimeError as error:
+    except Exception as error:
         raise InputError(
             f"the model must take inputs of shape {tuple(inputs.shape)} and type {inputs.dtype}",
-            f"it says: {str(error).splitlines()[0].rstrip('.')}",
+            f"it says: {str(error).partition(chr(10))[0].rstrip('.') or type(error).__name__}",
             "Prepare the inputs as in training",
         ) from error
 
 
 def check_numbers(name: str, values: Any, axes: int, *, or_more: bool = False) -> Tensor:
-    """Return numbers as a tensor, finite and not empty: a tensor as it is, anything else copied in float64."""
+    """Return real numbers as a tensor, finite and not empty: a tensor as it is, anything else copied in float64."""
     try:
+        complex_valued = values.is_complex() if isinstance(values, Tensor) else np.iscomplexobj(values)
+        if complex_valued:
+            raise TypeError("they are complex")
         numbers = values.detach() if isinstance(values, Tensor) else torch.from_numpy(np.array(values, np.float64))
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers", str(error), "Pass a tensor or an array") from None
+        raise InputError(f"{name} must be real numbers", str(error), "Pass a tensor or an array") from None
     if numbers.ndim < axes or (numbers.ndim > axes and not or_more) or 0 in numbers.shape:
         raise InputError(
             f"{name} must have {axes}{' or more' if or_more else ''} dimensions, the first of them items, none empty",
@@ -81,7 +89,7 @@ def check_numbers(name: str, values: Any, axes: int, *, or_more: bool = False) -
             "Reshape it",
         )
     if not numbers.isfinite().all():
-        raise InputError(f"{name} must be finite", "got NaN or infinity", "Check the model that gave them")
+        raise InputError(f"{name} must be finite", "got NaN or infinity", "Check the model they are from")
     return numbers
 
 
@@ -90,8 +98,8 @@ def check_inputs(name: str, inputs: Any, least: int = 1) -> Tensor:
     check_kind(name, inputs, Tensor, "Pass torch.from_numpy(...) of an array")
     if inputs.ndim == 0 or len(inputs) < least:
         raise InputError(
-            f"{name} must have at least {least} rows, one for each item",
+            f"{name} must have at least {least} rows, one per item",
             f"its shape is {tuple(inputs.shape)}",
             "Pass more",
         )
-    return inputs.detach()
+    return detached(inputs)

@@ -1,4 +1,4 @@
-"""How alike two models see the same items: linear centred kernel alignment of their features."""
+"""Feature similarity of two models on the same items: linear centred kernel alignment (CKA)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def linear_cka(first: Any, second: Any) -> float:
     """Linear CKA of two feature tables, between 0 and 1.
 
     ||X^T Y||_F^2 / (||X^T X||_F ||Y^T Y||_F) with the columns of X and Y centred; 1 if one is the other rotated,
-    scaled and shifted. Over all items at once and with the biased (plain) estimate, in float64: Kornblith et al. 2019
-    (arXiv 1905.00414).
+    scaled and shifted. Computed over all items at once in float64, as the biased (plain) estimate: Kornblith et al.
+    2019 (arXiv 1905.00414).
 
     Args:
         first: (N, D) features, a tensor on any device or an array.
@@ -42,7 +42,7 @@ def pairwise_cka(features: Sequence[Any]) -> FloatArray:
 
 
 def mean_pairwise_cka(features: Sequence[Any]) -> float:
-    """Mean of linear CKA over all pairs of feature tables, such as those of the seeds of one method."""
+    """Mean linear CKA over all pairs of feature tables, such as those of the seeds of one method."""
     similarity = pairwise_cka(features)
     return float(similarity[np.triu_indices(len(similarity), k=1)].mean())
 
@@ -53,7 +53,7 @@ def _alignment(x: Tensor, y: Tensor) -> float:
 
 
 def _overlap(x: Tensor, y: Tensor) -> Tensor:
-    """||x^T y||_F^2, (), by features or by items, whichever needs the smaller table."""
+    """||x^T y||_F^2, (), by features or by items, whichever needs the smaller matrix."""
     if len(x) < max(x.shape[1], y.shape[1]):
         return ((x @ x.T) * (y @ y.T)).sum()
     return (x.T @ y).square().sum()
@@ -61,8 +61,8 @@ def _overlap(x: Tensor, y: Tensor) -> Tensor:
 
 def _normalised(features: Tensor) -> Tensor:
     """Features centred and scaled so that their overlap with themselves is one."""
-    exact = features.double()
-    shifted = exact - exact[0]  # exactly zero where constant, and less to lose in the mean
+    halved = features.double() / 2  # so that differences cannot overflow
+    shifted = halved - halved[0]  # exactly zero where constant, and less is lost to rounding in the mean
     spread = shifted.abs().max()
     if spread == 0:
         raise InputError(
@@ -78,12 +78,12 @@ def _normalised(features: Tensor) -> Tensor:
 def _check_features(features: Sequence[Any]) -> list[Tensor]:
     """Return tables (N, D) of one N, on the device of the first."""
     if len(features) < 2:
-        raise InputError("features must hold at least two tables", f"got {len(features)}", "Pass one for each model")
+        raise InputError("features must hold at least two tables", f"got {len(features)}", "Pass one per model")
     tables = [check_numbers("features", table, 2) for table in features]
     if len({len(table) for table in tables}) > 1:
         raise InputError(
             "features must be of the same items",
             f"got tables of {', '.join(f'{len(table):,}' for table in tables)} rows",
-            "Take the same items, in one order, through each model",
+            "Run the same items, in the same order, through each model",
         )
     return [table.to(tables[0].device) for table in tables]

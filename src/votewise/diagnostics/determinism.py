@@ -1,4 +1,4 @@
-"""Probe before measuring: a derivative of a loss that changes from pass to pass says nothing."""
+"""Probe before measuring: the derivative of a loss that changes from pass to pass means nothing."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from votewise.diagnostics._measuring import (
     check_data,
     check_finite,
     check_trainable,
+    preserving_randomness,
     summed_loss,
 )
 
@@ -27,14 +28,16 @@ def check_deterministic(
     batch_size: int | None = None,
     tolerance: float = 1e-4,
 ) -> None:
-    """Refuse a model in training mode, or whose loss or gradient differs between two passes over the same data.
+    """Refuse a model in training mode, or one whose loss or gradient differs between two passes over the same data.
+
+    Torch's random state is left as it was.
 
     Args:
         model: any module from inputs to (B, K) logits.
         inputs: (N, ...).
         targets: (N, K) distributions.
         batch_size: rows that fit into memory at once; all by default.
-        tolerance: largest difference of the two passes, relative to the loss, and in norm to the gradient.
+        tolerance: largest difference between the passes, relative to the loss and to the norm of the gradient.
     """
     parameters, data = check_trainable(model), check_data(inputs, targets)
     check_number("tolerance", tolerance, 0, 1)
@@ -44,9 +47,10 @@ def check_deterministic(
         raise InputError(
             "the model must be in eval mode",
             f"modules are in training mode ({first_few(training)})",
-            "Call model.eval(); dropout and batch norm give another loss each time they train",
+            "Call model.eval(); in training mode, dropout and batch norm change the loss from pass to pass",
         )
-    passes = [_loss_and_gradient(model, parameters, data, rows) for _ in range(2)]
+    with preserving_randomness(parameters[0].device):
+        passes = [_loss_and_gradient(model, parameters, data, rows) for _ in range(2)]
     check_same("losses", passes[0][0], passes[1][0], tolerance)
     check_same("gradients", passes[0][1], passes[1][1], tolerance)
 
@@ -68,11 +72,11 @@ def _loss_and_gradient(
 
 
 def check_same(name: str, first: Tensor, second: Tensor, tolerance: float) -> None:
-    """Refuse what two passes differ in."""
+    """Refuse a model if two passes differ."""
     difference, size = (first - second).norm().item(), first.norm().item()
     if difference > tolerance * size:
         raise InputError(
             f"two passes over the same data must give the same {name}",
             f"they differ by {difference:.3g} in {size:.3g}",
-            "Switch off dropout, noise and augmentation that the model applies in eval mode, too",
+            "Switch off dropout, noise and augmentation that the model also applies in eval mode",
         )

@@ -1,4 +1,4 @@
-"""How quickly a run comes near its best: epochs read off a curve of losses."""
+"""How quickly a run gets near its best: epochs read off a curve of losses."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from votewise._errors import InputError
 
 @dataclass(frozen=True)
 class Dynamics:
-    """When a loss was near its lowest, by three readings of "95 % of its best". Epochs count from 0.
+    """When a loss was near its lowest, by three interpretations of "95 % of its best". Epochs count from 0.
 
     Attributes:
         best: lowest loss.
-        best_epoch: the first epoch that has it; 0 in a run that only grows worse.
+        best_epoch: the first epoch that has it; 0 in a run that only gets worse.
         near_by_quotient: first epoch with loss <= best / share.
         near_by_excess: first epoch with loss <= (2 - share) best, which is 1.05 best for 95 %.
-        near_by_descent: first epoch by which `share` of the way from the first loss down to the best is done.
-        missing: epochs whose loss is NaN or infinite; none of them is ever best or near it.
+        near_by_descent: first epoch by which the loss has fallen by `share` of the way from the first to the best.
+        missing: number of epochs whose loss is NaN or infinite; these are never best or near it.
     """
 
     best: float
@@ -33,11 +33,11 @@ class Dynamics:
 
 
 def training_dynamics(losses: npt.ArrayLike, *, share: float = 0.95) -> Dynamics:
-    """Read best epoch and epochs to `share` of the best off a curve.
+    """Read the best epoch, and the epochs to `share` of the best, off a curve.
 
     Args:
         losses: (T,) loss after each epoch, not negative, such as the soft NLL of held-out items.
-        share: how near the best counts as near, above 0 and at most 1.
+        share: how near to the best counts as near, above 0 and at most 1.
 
     Example:
         >>> training_dynamics([2.0, 1.0, 0.52, 0.51, 0.50, 0.60])
@@ -63,7 +63,7 @@ def _first_at_most(curve: FloatArray, threshold: float) -> int:
 
 
 def _check_curve(losses: npt.ArrayLike) -> FloatArray:
-    """Return a curve (T,) float64 with NaN for what is not finite, at least one number, and none below zero."""
+    """Return a curve (T,) float64 with NaN for values that are not finite, at least one number, and none negative."""
     try:
         curve = np.asarray(losses, dtype=np.float64)
     except (TypeError, ValueError):
@@ -79,6 +79,6 @@ def _check_curve(losses: npt.ArrayLike) -> FloatArray:
         raise InputError(
             "losses must not be negative, since a share of the best is a quotient",
             f"the lowest is {numbers.min():g}",
-            "Pass a loss whose least possible value is 0, such as the soft NLL",
+            "Pass a loss whose lowest possible value is 0, such as the soft NLL",
         )
     return np.where(np.isfinite(curve), curve, np.nan)

@@ -1,4 +1,4 @@
-"""Ends of a spectrum: power iteration, as papers report it, and Lanczos, which needs about half its products."""
+"""Extreme eigenvalues: power iteration, as papers report it, and Lanczos, which needs about half its products."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from torch import Tensor
 
 from votewise._checks import FloatArray, check_number, check_whole_number
 from votewise._random import stream_generator
-from votewise.diagnostics._measuring import check_finite
+from votewise.diagnostics._measuring import arithmetic, check_finite
 from votewise.diagnostics.hessian import SymmetricOperator
 
-# A look at the numbers makes a GPU wait for the host, so they are looked at once in so many products.
+# To look at the numbers makes a GPU wait for the host, so they are looked at once in this many products.
 _LOOK_EVERY = 5
 
+# Vectors of a basis that are allocated at first; twice as many when they are used up.
+_FIRST_VECTORS = 25
 
 # An end of the spectrum that is smaller in size than this share of the other is not measured again.
 _NEAR = 0.9
@@ -24,14 +26,14 @@ _NEAR = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Eigenpair:
-    """An eigenvalue and what vouches for it.
+    """An eigenvalue and how exact it is.
 
     Attributes:
         value: v'Hv, the Rayleigh quotient, by an exact product.
         residual: ||Hv - value v|| / |value|, by the same product. An eigenvalue lies within residual |value| of value.
         vector: v, (size,), of norm 1.
-        products: with the operator, the exact one included.
-        converged: whether the residual came down to the tolerance, or to the rounding of the numbers' type.
+        products: number of products with the operator, the exact one included.
+        converged: whether the residual is at most the tolerance, or at the rounding error of the vector's type.
     """
 
     value: float
@@ -47,11 +49,11 @@ class Spectrum:
 
     Attributes:
         largest: the largest eigenvalue.
-        smallest: the smallest one; it is waited for only where it is the largest in size, and where it is far from
-            that it is told as Lanczos found it, without an exact product.
+        smallest: the smallest eigenvalue. Lanczos waits for it to converge only if it is the largest in size; if it is
+            far from that, it is reported as Lanczos found it, without an exact product.
         basis: (m, size), orthonormal rows.
         basis_trace: sum of q'Hq over the rows q of the basis.
-        products: with the operator, in all.
+        products: number of products with the operator, in all.
     """
 
     largest: Eigenpair
@@ -62,7 +64,7 @@ class Spectrum:
 
     @property
     def dominant(self) -> Eigenpair:
-        """The end that is larger in size: what power iteration finds."""
+        """The end that is larger in size, which power iteration finds."""
         return max(self.largest, self.smallest, key=lambda pair: abs(pair.value))
 
 
@@ -76,33 +78,34 @@ def power_iteration(
     Args:
         operator: the matrix.
         tolerance: relative residual at which to stop.
-        max_products: at which to stop anyway; one further, exact one measures the value.
-        seed: of the first vector.
+        max_products: products at which to stop anyway; one further, exact one measures the value.
+        seed: seed of the first vector.
     """
     check_number("tolerance", tolerance, 0, 1)
     steps = check_whole_number("max_products", max_products, 1)
-    vector = start_vector(operator, seed)
-    for step in range(1, steps + 1):
-        product = operator.product(vector)
-        if step % _LOOK_EVERY == 0 and _relative_residual(vector, product) <= tolerance:
-            return _measured(operator, vector, step + 1, tolerance)
-        vector = _unit(product)
-    return _measured(operator, vector, steps + 1, tolerance)
+    with arithmetic(operator.device):
+        vector = start_vector(operator, seed)
+        for step in range(1, steps + 1):
+            product = operator.product(vector)
+            if step % _LOOK_EVERY == 0 and _relative_residual(vector, product) <= tolerance:
+                return _measured(operator, vector, step + 1, tolerance)
+            vector = _unit(product)
+        return _measured(operator, vector, steps + 1, tolerance)
 
 
 def lanczos(
     operator: SymmetricOperator, *, tolerance: float = 1e-3, max_products: int = 100, seed: int = 0
 ) -> Spectrum:
-    """Both ends of the spectrum, the largest value and the largest in size told apart.
+    """Both ends of the spectrum: the largest eigenvalue, and the largest in size.
 
     Every new vector is made orthogonal to all before it, so that none is found twice (Parlett, The Symmetric
-    Eigenvalue Problem, chapter 13). The basis takes max_products vectors of memory.
+    Eigenvalue Problem, chapter 13). The basis holds one vector per product.
 
     Args:
         operator: the matrix.
         tolerance: relative residual at which to stop.
-        max_products: at which to stop anyway; one or two further, exact ones measure the ends.
-        seed: of the first vector.
+        max_products: products at which to stop anyway; one or two further, exact ones measure the ends.
+        seed: seed of the first vector.
 
     Example:
         >>> from votewise.diagnostics import Hessian
@@ -114,26 +117,35 @@ def lanczos(
     """
     check_number("tolerance", tolerance, 0, 1)
     steps = min(check_whole_number("max_products", max_products, 1), operator.size)
-    basis = torch.empty(steps, operator.size, dtype=operator.dtype, device=operator.device)
-    entries = torch.zeros(2, steps, dtype=operator.dtype, device=operator.device)
-    basis[0] = start_vector(operator, seed)
-    for step in range(steps):
-        _extend(operator, basis, entries, step)
-        if (step + 1) % _LOOK_EVERY == 0 or step + 1 == steps:
-            ritz = _RitzPairs.of(entries[:, : step + 1])
-            if ritz.ends_converged(tolerance):
-                break
-    return _spectrum(operator, basis, ritz, products=step + 1, tolerance=tolerance)
+    with arithmetic(operator.device):
+        basis = start_vector(operator, seed)[None]
+        entries = torch.zeros(2, steps, dtype=operator.dtype, device=operator.device)
+        for step in range(steps):
+            if len(basis) <= step + 1 < steps:
+                basis = _grown(basis, step + 1, steps)
+            _extend(operator, basis, entries, step)
+            if (step + 1) % _LOOK_EVERY == 0 or step + 1 == steps:
+                ritz = _RitzPairs.of(entries[:, : step + 1])
+                if ritz.ends_converged(tolerance):
+                    break
+        return _spectrum(operator, basis, ritz, products=step + 1, tolerance=tolerance)
 
 
 def start_vector(operator: SymmetricOperator, seed: int) -> Tensor:
-    """A random direction from random bits of the host, so that it is the same on every device.
+    """A random direction drawn on the host, so that it is the same on every device.
 
-    Its entries are uniform: one of random signs can be orthogonal to an eigenvector of few parameters.
+    Its entries are uniform: a vector of random signs can be orthogonal to an eigenvector of few parameters.
     """
     drawn = np.frombuffer(stream_generator(seed, "eigenvalue").bytes(4 * operator.size), dtype=np.int32)
     whole = torch.from_numpy(drawn.copy()).to(operator.device)
     return _unit(whole.to(operator.dtype) / 2**31)
+
+
+def _grown(basis: Tensor, used: int, most: int) -> Tensor:
+    """A basis with room for more vectors, the ones in use copied."""
+    larger = basis.new_empty(min(max(2 * used, _FIRST_VECTORS), most), basis.shape[1])
+    larger[:used] = basis[:used]
+    return larger
 
 
 def _extend(operator: SymmetricOperator, basis: Tensor, entries: Tensor, step: int) -> None:
@@ -141,7 +153,7 @@ def _extend(operator: SymmetricOperator, basis: Tensor, entries: Tensor, step: i
     known = basis[: step + 1]
     rest = operator.product(known[-1])
     entries[0, step] = known[-1] @ rest
-    for _ in range(2):  # once leaves what cancellation brought in; twice is enough (Parlett, chapter 6)
+    for _ in range(2):  # once leaves errors from cancellation; twice is enough (Parlett, chapter 6)
         rest = rest - known.T @ (known @ rest)
     entries[1, step] = rest.norm()
     if step + 1 < len(basis):
@@ -154,9 +166,9 @@ class _RitzPairs:
 
     Attributes:
         values: (m,).
-        coordinates: (m, m), a column for each value, in terms of the basis.
+        coordinates: (m, m), one column per value, in terms of the basis.
         residuals: (m,) norms of Hv - value v, not relative.
-        rounding: what residuals of this type of number cannot be told from zero.
+        rounding: the rounding error of residuals, which count as zero below it.
     """
 
     values: FloatArray
@@ -166,7 +178,7 @@ class _RitzPairs:
 
     @classmethod
     def of(cls, entries: Tensor) -> _RitzPairs:
-        """Solve the tridiagonal matrix, up to where the basis first spans all that the start vector reaches."""
+        """Solve the tridiagonal matrix, up to where the basis first spans an invariant subspace."""
         diagonal, below = entries.double().cpu().numpy()
         check_finite("products with the Hessian", float(diagonal.sum() + below.sum()))
         rounding = 100 * torch.finfo(entries.dtype).eps * float(np.abs([diagonal, below]).max())
@@ -177,7 +189,7 @@ class _RitzPairs:
         return cls(values, coordinates, below[m - 1] * np.abs(coordinates[-1]), rounding)
 
     def ends_converged(self, tolerance: float) -> bool:
-        """Whether the largest value, and the largest in size, have been found; with half the tolerance to spare."""
+        """Whether the largest value and the largest in size have been found, with half the tolerance to spare."""
         wanted = {-1, int(np.abs(self.values).argmax())}
         return all(self.residuals[i] <= max(tolerance / 2 * abs(self.values[i]), self.rounding) for i in wanted)
 
@@ -187,7 +199,7 @@ class _RitzPairs:
         return _unit(column @ basis[: len(column)])
 
     def pair(self, which: int, basis: Tensor, products: int, tolerance: float) -> Eigenpair:
-        """An eigenpair as the basis knows it."""
+        """An eigenpair as found within the basis."""
         value = float(self.values[which])
         residual = float(self.residuals[which]) / abs(value) if value else 0.0
         converged = residual <= tolerance or residual * abs(value) <= self.rounding

@@ -1,4 +1,4 @@
-"""Where a model looks: Grad-CAM maps (Selvaraju et al. 2017, arXiv 1610.02391), and whether runs agree on it."""
+"""Grad-CAM maps (Selvaraju et al. 2017, arXiv 1610.02391), and how far those of several runs agree."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class MapStability:
     Attributes:
         per_image: (N,) mean Pearson correlation over the pairs of runs whose maps of the image both vary; NaN where
             fewer than two do.
-        constant_maps: how many of the runs x images maps are the same everywhere, so that none of their correlations
-            is defined: mostly zero everywhere, of a class that nothing in the image speaks for.
+        constant_maps: how many of the runs x images maps are constant, so that their correlations are not defined:
+            mostly zero everywhere, of a class that nothing in the image supports.
     """
 
     per_image: FloatArray
@@ -47,15 +47,15 @@ class MapStability:
 def gradcam_maps(model: nn.Module, layer: nn.Module, inputs: Tensor, classes: Any, *, batch_size: int = 500) -> Tensor:
     """Grad-CAM maps ReLU(sum_c w_c A_c), where w_c is the mean over places of the slope of a class's logit in A_c.
 
-    In eval mode, where an item's logits depend on that item alone. What comes before the layer is run without a graph,
-    so a map costs little more than a prediction.
+    In eval mode, where an item's logits depend only on that item. Layers before `layer` run without a graph, so a map
+    costs little more than a prediction.
 
     Args:
         model: any module from inputs to (B, K) logits; left as it was.
         layer: the module in it whose output A is (B, C, h, w), such as the last block of a residual network.
         inputs: (N, ...) images as the model takes them.
         classes: (N,) class to explain in each image, such as the majority's.
-        batch_size: images at a time.
+        batch_size: images per pass.
 
     Returns:
         (N, h, w) maps at the layer's size, not negative, on the model's device.
@@ -67,25 +67,27 @@ def gradcam_maps(model: nn.Module, layer: nn.Module, inputs: Tensor, classes: An
     labels = torch.from_numpy(_check_classes(classes, len(given)))
     if all(layer is not module for module in model.modules()):
         raise InputError("layer must be a module of the model", "got another", "Pick it from model.modules()")
-    with evaluating(model), arithmetic(device):
+    one = model.module if isinstance(model, nn.DataParallel) else model
+    with evaluating(one), arithmetic(device):
         batches = zip(torch.split(given, size), torch.split(labels, size), strict=True)
-        return torch.cat([_maps(model, layer, images.to(device), wanted) for images, wanted in batches])
+        maps = torch.cat([_maps(one, layer, images.to(device), wanted) for images, wanted in batches])
+    return check_numbers("the maps", maps, 3)
 
 
 def upsampled_maps(maps: Tensor, size: tuple[int, int]) -> Tensor:
     """Maps (N, h, w) at the size of the images, (N, H, W): bilinear, each then scaled to lie between 0 and 1.
 
-    A map that is the same everywhere becomes zero everywhere.
+    A constant map becomes zero everywhere.
 
     Args:
-        maps: as `gradcam_maps` gives them.
+        maps: the result of `gradcam_maps`.
         size: (H, W).
     """
-    check_kind("maps", maps, Tensor, "Pass what gradcam_maps gives")
+    check_kind("maps", maps, Tensor, "Pass the result of gradcam_maps")
     if maps.ndim != 3:
-        raise InputError("maps must be of shape (N, h, w)", f"got {tuple(maps.shape)}", "Pass one map for each image")
+        raise InputError("maps must be of shape (N, h, w)", f"got {tuple(maps.shape)}", "Pass one map per image")
     smooth = functional.interpolate(maps[:, None], size=size, mode="bilinear", align_corners=False)[:, 0]
-    # Judged before the rounding of interpolation, which would be scaled up to look like a map.
+    # Compared before interpolation, whose rounding would be scaled up to look like a map.
     varies = maps.amax(dim=(1, 2)) > maps.amin(dim=(1, 2))
     return _scaled(smooth.flatten(1)).reshape(smooth.shape) * varies[:, None, None]
 
@@ -104,7 +106,7 @@ def map_stability(maps: Sequence[Any] | Tensor) -> MapStability:
         raise InputError(
             "maps must be those of at least two runs, of one shape (N, ...)",
             f"got shapes {[tuple(table.shape) for table in tables]}",
-            "Take the same images through each run",
+            "Run the same images through each model",
         )
     total = torch.zeros_like(tables[0], dtype=torch.float64)
     varying = torch.zeros(len(total), dtype=torch.float64, device=total.device)
@@ -126,7 +128,7 @@ def _maps(model: nn.Module, layer: nn.Module, images: Tensor, classes: Tensor) -
 
 
 def _forward_from(layer: nn.Module, model: nn.Module, images: Tensor) -> tuple[Tensor, Any]:
-    """The layer's output as the leaf of a graph that begins there, and what the model gives at the end of it."""
+    """The layer's output as the leaf of a graph that begins there, and the model's output at its end."""
     leaves: list[Tensor] = []
 
     def begin_graph(_layer: nn.Module, _given: Any, output: Any) -> Tensor:
@@ -137,7 +139,7 @@ def _forward_from(layer: nn.Module, model: nn.Module, images: Tensor) -> tuple[T
     with layer.register_forward_hook(begin_graph):
         logits = outputs_of(lambda given: torch.func.functional_call(model, weights, (given,)), images)
     if len(leaves) != 1:
-        raise InputError("layer must run once on the way to the logits", f"it ran {len(leaves)} times", "Pick another")
+        raise InputError("layer must run once in a forward pass", f"it ran {len(leaves)} times", "Pick another")
     return leaves[0], logits
 
 
@@ -149,14 +151,14 @@ def _logits_of(classes: Tensor, logits: Any) -> Tensor:
             f"got {tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__}",
             "Wrap the model",
         )
-    if not logits.requires_grad:  # nothing but the layer's output could make them
+    if not logits.requires_grad:  # only the layer's output requires a gradient
         raise InputError("the logits must depend on layer", "they do not", "Pick another")
-    low, high = (int(bound) for bound in classes.aminmax())  # they are still on the host: nothing waits
+    low, high = (int(bound) for bound in classes.aminmax())  # on the host, so no device waits
     if low < 0 or high >= logits.shape[1]:
         raise InputError(
             f"classes must lie between 0 and {logits.shape[1] - 1}, the model's last",
             f"they run from {low} to {high}",
-            "Give the index of a class",
+            "Pass the index of a class",
         )
     return logits.gather(1, classes[:, None].to(logits.device))
 
@@ -187,7 +189,7 @@ def _check_classes(classes: Any, n_items: int) -> IntArray:
         labels = np.zeros((0, 0))
     if labels.shape != (n_items,) or labels.dtype.kind not in "iu":
         raise InputError(
-            f"classes must be {n_items:,} whole numbers, one for each image",
+            f"classes must be {n_items:,} whole numbers, one per image",
             f"got an array of shape {labels.shape} and type {labels.dtype}",
             "Pass class indices",
         )

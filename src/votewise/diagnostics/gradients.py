@@ -1,4 +1,4 @@
-"""How much drawing a label instead of handing over the distribution shakes the last layer's gradient."""
+"""Variance of the last layer's gradient from drawing a label instead of using the distribution."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def gradient_variance_per_item(features: Any, reference: Any, *, bias: bool = Fa
     trace of its covariance is ||h||^2 (1 - ||p||^2), whatever the prediction q; a bias adds 1 to ||h||^2.
 
     Args:
-        features: (N, D) what the last layer sees, a tensor on any device or an array.
+        features: (N, D) input of the last layer, a tensor on any device or an array.
         reference: (N, K) distribution p from which labels are drawn.
-        bias: count the gradient of the layer's bias too.
+        bias: whether to include the gradient of the layer's bias.
 
     Example:
         >>> gradient_variance_per_item([[3.0, 4.0], [3.0, 4.0]], [[0.5, 0.5], [1.0, 0.0]])
@@ -35,17 +35,17 @@ def gradient_variance_per_item(features: Any, reference: Any, *, bias: bool = Fa
 def sampled_gradient_variance_per_item(
     features: Any, reference: Any, *, draws: int = 100, seed: int = 0, bias: bool = False
 ) -> FloatArray:
-    """The same from drawn labels alone, (N,): the unbiased sample variance of the gradients of `draws` labels.
+    """The same from drawn labels, (N,): the unbiased sample variance of the gradients of `draws` labels.
 
-    The prediction cancels, and gradients of one item differ in their labels alone: their variance is that of the label
+    The prediction cancels, and gradients of one item differ only in their labels: their variance is that of the label
     counts, draws / (draws - 1) * ||h||^2 (1 - ||counts / draws||^2).
 
     Args:
-        features: (N, D) what the last layer sees, a tensor on any device or an array.
+        features: (N, D) input of the last layer, a tensor on any device or an array.
         reference: (N, K) distribution p from which labels are drawn.
-        draws: labels an item, at least 2.
+        draws: labels per item, at least 2.
         seed: root seed.
-        bias: count the gradient of the layer's bias too.
+        bias: whether to include the gradient of the layer's bias.
     """
     n_draws = check_whole_number("draws", draws, least=2)
     size, p = _check_items(features, reference, bias=bias)
@@ -60,20 +60,20 @@ def _label_variance(p: FloatArray) -> FloatArray:
 
 
 def _check_items(features: Any, reference: Any, *, bias: bool) -> tuple[FloatArray, FloatArray]:
-    """Squared length of what multiplies q - e_y in each item's gradient, (N,), and its distribution (N, K)."""
+    """Squared length of the factor of q - e_y in each item's gradient, (N,), and its distribution (N, K)."""
     p = check_distributions("reference", reference)
     size = _squared_lengths(features)
     if len(size) != len(p):
         raise InputError(
             "features and reference must be of the same items",
             f"got {len(size):,} and {len(p):,} rows",
-            "Take the same items of both",
+            "Pass the same items in both",
         )
     return size + bias, p
 
 
 def _squared_lengths(features: Any) -> FloatArray:
-    if isinstance(features, Tensor) and features.ndim == 2:
-        # On the tensor's device, so that only (N, 1) comes to the host.
+    if isinstance(features, Tensor) and features.ndim == 2 and not features.is_complex():
+        # On the tensor's device, so that only (N, 1) is copied to the host.
         features = features.detach().double().norm(dim=1, keepdim=True)
     return np.asarray((check_matrix("features", as_array(features)) ** 2).sum(axis=1))

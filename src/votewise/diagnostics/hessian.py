@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Protocol, Self
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Protocol, Self, TypeVar
 
 import numpy.typing as npt
 import torch
@@ -23,9 +23,11 @@ from votewise.diagnostics._measuring import (
     summed_loss,
 )
 
+Result = TypeVar("Result")
+
 
 class SymmetricOperator(Protocol):
-    """A symmetric matrix known by its products; what the estimators of this room take."""
+    """A symmetric matrix known by its products; the estimators of this package take one."""
 
     @property
     def size(self) -> int:
@@ -33,30 +35,31 @@ class SymmetricOperator(Protocol):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of vectors."""
+        """The type of vectors."""
 
     @property
     def device(self) -> torch.device:
-        """Where vectors lie."""
+        """The device of vectors."""
 
     def product(self, vector: Tensor, *, exact: bool = False) -> Tensor:
-        """The matrix times a vector (size,); `exact` is for final numbers where products are else rounded."""
+        """The matrix times a vector (size,); `exact` is for final numbers where other products are rounded."""
 
 
 class Hessian:
-    """Second derivatives of the mean over items of -sum_k p_k log softmax(z)_k, by all trainable parameters.
+    """Second derivatives of the mean over items of -sum_k p_k log softmax(z)_k by all trainable parameters.
 
-    The model is measured in eval mode, its batch norms with frozen statistics, and found again as it was. Parameters
-    follow each other as in `model.parameters()`, each flattened.
+    The model is measured in eval mode, its batch norms with frozen statistics, and left as it was. Parameters are in
+    the order of `model.parameters()`, each flattened.
 
-    With `keep_graph` the gradient is derived once and its graph kept, so that a product is one pass back through it
-    (Pearlmutter 1994); weights must not change meanwhile. Memory goes with `release`, or at the end of a `with`.
+    With `keep_graph` the gradient is computed once and its graph kept, so that a product is one backward pass through
+    it (Pearlmutter 1994); weights must not change meanwhile. `release`, or the end of a `with`, frees the memory.
+    Layers are first computed as in `_derivatives`, and by torch alone if that raises.
 
     Attributes:
         size: number of trainable parameters.
         loss: the mean soft cross-entropy.
-        dtype: of the parameters.
-        device: of the parameters.
+        dtype: type of the parameters.
+        device: device of the parameters.
 
     Example:
         >>> model = nn.Linear(1, 2, bias=False).double()
@@ -79,21 +82,21 @@ class Hessian:
         """Derive the gradient.
 
         Args:
-            model: any module from inputs to (B, K) logits that can be derived twice.
+            model: any module from inputs to (B, K) logits that can be differentiated twice.
             inputs: (N, ...).
             targets: (N, K) distributions.
-            batch_size: rows of a pass; all by default. Bounds memory only with `keep_graph=False`.
-            keep_graph: whether to keep the gradient's graph rather than derive it again for each product.
-            tf32: whether products may round to TF32 on a GPU, where they are not asked to be exact.
+            batch_size: rows per pass; all by default. Bounds memory only with `keep_graph=False`.
+            keep_graph: whether to keep the gradient's graph rather than compute it again for each product.
+            tf32: whether products not asked to be exact may round to TF32 on a GPU.
         """
         self._parameters = check_trainable(model)
         self._model, self._data = model, check_data(inputs, targets)
         self._rows = check_batch_size(batch_size, len(self._data.targets))
-        self._tf32, self._keep_graph, self._released = tf32, keep_graph, False
+        self._tf32, self._keep_graph, self._released, self._quick = tf32, keep_graph, False, True
         self.size = sum(parameter.numel() for parameter in self._parameters)
         self.dtype, self.device = self._parameters[0].dtype, self._parameters[0].device
         self._graphs: list[tuple[Tensor, ...]] = []
-        self.loss = self._derive()
+        self.loss = self._attempt(self._derive)
 
     def product(self, vector: Tensor, *, exact: bool = False) -> Tensor:
         """The Hessian times a vector (size,)."""
@@ -101,13 +104,10 @@ class Hessian:
         pieces = torch.split(vector.detach(), [parameter.numel() for parameter in self._parameters])
         direction = [piece.view_as(parameter) for piece, parameter in zip(pieces, self._parameters, strict=True)]
         with arithmetic(self.device, tf32=self._tf32 and not exact):
-            if self._keep_graph:
-                return self._product(self._graphs, direction)
-            with self._measuring():
-                return self._product((gradient for _, gradient in self._gradients()), direction)
+            return self._attempt(lambda: self._product(direction))
 
     def release(self) -> None:
-        """Let go of the graph; there are no products afterwards."""
+        """Free the graph; there are no products afterwards."""
         self._graphs.clear()
         self._released = True
 
@@ -117,22 +117,33 @@ class Hessian:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    @contextmanager
-    def _measuring(self) -> Iterator[None]:
-        with evaluating(self._model), QuickSecondDerivatives():
-            yield
+    def _attempt(self, work: Callable[[], Result]) -> Result:
+        """Work with the fast layers, or with torch's own if that raises."""
+        try:
+            with evaluating(self._model):  # products, too, as a checkpointed layer runs again in the backward pass
+                return work()
+        except torch.OutOfMemoryError:
+            raise
+        except Exception:
+            if not self._quick:
+                raise
+        self._quick = False  # and outside of `except`, where the error would hold on to memory
+        self._graphs.clear()
+        return self._attempt(work)
 
     def _gradients(self) -> Iterator[tuple[Tensor, tuple[Tensor, ...]]]:
-        """Each batch's share of the mean loss, and its gradient with the graph that leads to it."""
+        """Each batch's share of the mean loss, and its gradient with its graph."""
         for batch in self._data.batches(self._rows, self.device):
             ready = batch._replace(inputs=_channels_last(batch.inputs))
-            share = summed_loss(self._model, ready) / len(self._data.targets)
+            with QuickSecondDerivatives() if self._quick else nullcontext():
+                share = summed_loss(self._model, ready) / len(self._data.targets)
             yield share.detach(), _gradient(share, self._parameters)
 
     def _derive(self) -> float:
-        """The mean loss, the graphs of its gradient being kept where they are to be."""
+        """The mean loss; keeps the graphs of its gradient if they are to be kept."""
         loss, sums = torch.zeros((), device=self.device), torch.zeros((), device=self.device)
-        with arithmetic(self.device), self._measuring():
+        self._graphs.clear()
+        with arithmetic(self.device):
             for share, gradient in self._gradients():
                 loss = loss + share
                 sums = sums + sum(part.detach().sum() for part in gradient)
@@ -141,8 +152,13 @@ class Hessian:
         check_finite("the loss and its gradient", (loss + sums).item())
         return loss.item()
 
-    def _product(self, gradients: Iterable[tuple[Tensor, ...]], direction: list[Tensor]) -> Tensor:
+    def _product(self, direction: list[Tensor]) -> Tensor:
         """The sum over batches of the derivatives of their gradients along a direction."""
+        gradients: Iterable[tuple[Tensor, ...]] = (gradient for _, gradient in self._gradients())
+        if self._keep_graph:
+            if not self._graphs:
+                self._derive()
+            gradients = self._graphs
         total = torch.zeros(self.size, dtype=self.dtype, device=self.device)
         for gradient in gradients:
             total += _derivative_along(gradient, self._parameters, direction, keep_graph=self._keep_graph)
@@ -150,28 +166,28 @@ class Hessian:
 
     def _check_product(self, vector: Tensor) -> None:
         if self._released:
-            raise InputError("a Hessian gives products until it is released", "it was", "Make a new one")
+            raise InputError("a Hessian must be in use", "this Hessian has been released", "Make a new one")
         check_kind("vector", vector, Tensor, "Pass a tensor")
         if vector.shape != (self.size,):
             raise InputError(
                 f"the vector must be flat, one number for each of {self.size:,} parameters",
                 f"its shape is {tuple(vector.shape)}",
-                "Flatten and join the parts in the order of model.parameters()",
+                "Flatten and concatenate the parts in the order of model.parameters()",
             )
 
 
 def _channels_last(inputs: Tensor) -> Tensor:
-    """Images as a GPU's matrix units read them."""
+    """Images in the layout that a GPU's matrix units read."""
     return inputs.contiguous(memory_format=torch.channels_last) if inputs.is_cuda and inputs.ndim == 4 else inputs
 
 
 def _gradient(loss: Tensor, parameters: list[nn.Parameter]) -> tuple[Tensor, ...]:
-    """Derivatives of a loss that can be derived again; zeros where it does not depend on a parameter."""
+    """Derivatives of a loss that can be differentiated again; zeros where it does not depend on a parameter."""
     if not loss.requires_grad:
         raise InputError(
-            "the logits must have a derivative by the model's parameters",
+            "the logits must have a derivative with respect to the model's parameters",
             "they have none",
-            "Take no_grad and detach out of the model",
+            "Remove no_grad() and detach() from the model",
         )
     with _deriving_twice():
         return torch.autograd.grad(loss, parameters, create_graph=True, materialize_grads=True)
@@ -192,15 +208,15 @@ def _derivative_along(
 
 @contextmanager
 def _deriving_twice() -> Iterator[None]:
-    """Say in words that torch cannot; that memory is short is said as it is."""
+    """Turn an error of torch into an `InputError`; one that says that memory is short stays as it is."""
     try:
         yield
     except torch.OutOfMemoryError:
         raise
     except RuntimeError as error:
-        told = str(error).partition("\n")[0].rstrip(".")
+        reason = str(error).partition("\n")[0].rstrip(".")
         raise InputError(
-            "the model must be one that can be derived twice",
-            f"torch says: {told}",
-            "Measure it uncompiled, or write that layer by operations that have second derivatives",
+            "the model must have second derivatives",
+            f"torch says: {reason}",
+            "Measure it uncompiled, or write that layer with operations that have second derivatives",
         ) from error

@@ -1,7 +1,7 @@
-"""Does a model know what it was not trained on? Scores of single inputs, and how well they tell two sets apart.
+"""Out-of-distribution (OOD) scores of single inputs, and how well they separate two sets.
 
-Every score is higher for what looks more like the training data. Those of logits are computed in float64 on the host;
-what runs the model keeps to its device and precision: call it within `torch.autocast(...)` to have that.
+Every score is higher for inputs that look more like the training data. Those of logits are computed in float64 on the
+host; functions that run the model use its device and precision: call them within `torch.autocast(...)` for another.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _COLDEST, _HOTTEST = 1e-6, 1e12
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What one pass of a model leaves for all scores, on the model's device.
+    """The outputs of one pass of a model that all scores need, on the model's device.
 
     Attributes:
         logits: (N, K).
-        features: (N, D), what the head took in.
+        features: (N, D), the input of the head.
     """
 
     logits: Tensor
@@ -43,11 +43,11 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Detection:
-    """How well a score tells familiar inputs from strange ones.
+    """How well a score separates in-distribution from out-of-distribution inputs.
 
     Attributes:
-        auroc: chance that a familiar input scores higher than a strange one; equal scores count half.
-        fpr95: share of strange inputs let in by the threshold that lets in 95 % of the familiar ones.
+        auroc: chance that an in-distribution input scores higher than an OOD input; equal scores count half.
+        fpr95: share of OOD inputs accepted by the threshold that accepts 95 % of the in-distribution ones.
     """
 
     auroc: float
@@ -75,12 +75,13 @@ def predictive_entropy(logits: npt.ArrayLike | Tensor) -> FloatArray:
 
 
 def logit_margin(logits: npt.ArrayLike | Tensor) -> FloatArray:
-    """Greatest logit less the second greatest, (N,)."""
+    """Greatest logit minus the second greatest, (N,)."""
     z = check_matrix("logits", _on_host(logits))
     if z.shape[1] < 2:
         raise InputError("a margin needs the logits of two classes or more", "got one column", "Use another score")
     second, first = np.partition(z, -2, axis=1)[:, -2:].T
-    return np.asarray(first - second)
+    with np.errstate(over="ignore"):
+        return np.asarray(first - second)
 
 
 def knn(
@@ -88,28 +89,28 @@ def knn(
     bank: npt.ArrayLike | Tensor,
     *,
     k: int = 50,
-    normalise: bool = True,
-    squared: bool = False,
+    normalize: bool = True,
 ) -> FloatArray:
     """Minus the Euclidean distance to the k-th nearest training feature, (N,) (Sun et al. 2022, arXiv 2204.06507).
 
-    All distances are computed, in float64, where the features lie.
+    All distances are computed, in float64, on the device of the features.
 
     Args:
         features: (N, D) of the inputs to score.
         bank: (M, D) of the training items, as they are without augmentation.
-        k: which neighbour; a training item that is scored itself is its own first.
-        normalise: whether to divide each feature vector by its length first; one of length 0 stays as it is.
-        squared: whether to give the squared distance. The order is the same.
+        k: which neighbour; a training item that is itself scored is its own first.
+        normalize: whether to divide each feature vector by its length first; one of length 0 stays as it is.
     """
     x, memory = (check_numbers(name, given, 2).double() for name, given in (("features", features), ("bank", bank)))
     _check_bank(x, memory, check_whole_number("k", k, least=1))
     memory = memory.to(x.device)
-    if normalise:
-        x, memory = functional.normalize(x), functional.normalize(memory)
+    if normalize:
+        x, memory = _unit_rows(x), _unit_rows(memory)
+    centre = memory.mean(dim=0)  # distances are the same from there, and lose less to cancellation
+    x, memory = x - centre, memory - centre
     rows = max(_MOST_DISTANCES // len(memory), 1)
     distance = torch.cat([_kth_distance(part, memory, k) for part in torch.split(x, rows)])
-    return np.asarray(-(distance**2 if squared else distance).cpu().numpy())
+    return np.asarray(-distance.cpu().numpy())
 
 
 def odin(
@@ -123,18 +124,18 @@ def odin(
 ) -> FloatArray:
     """max_k softmax(z(x') / T)_k, (N,), after a step x' towards certainty (Liang et al. 2018, arXiv 1706.02690).
 
-    x' = x + epsilon / std * sign(d/dx log max_k softmax(z(x) / T)_k). So where inputs are (pixels - mean) / std, with
-    pixels from 0 to 1, the step is one of pixels: each moves by epsilon, and is not clipped. It takes a pass in eval
-    mode, its derivative by the inputs, and a second pass.
+    x' = x + epsilon / std * sign(d/dx log max_k softmax(z(x) / T)_k). If inputs are (pixels - mean) / std, with pixels
+    from 0 to 1, each pixel moves by epsilon, and is not clipped. It takes a forward and backward pass in eval mode, and
+    a second forward pass.
 
     Args:
         model: any module from inputs to (B, K) logits; its device is used.
         inputs: (N, ...) as the model takes them, floating-point.
-        std: what pixels were divided by, one number or one for each channel (axis 1); 1 where epsilon is meant in the
-            space of the inputs themselves.
+        std: divisor of the pixels, one number or one per channel (axis 1); 1 if epsilon is a step of the inputs
+            themselves.
         temperature: T.
         epsilon: the step, in pixels from 0 to 1.
-        batch_size: rows of a pass.
+        batch_size: rows per pass.
     """
     check_derivable()
     check_number("temperature", temperature, _COLDEST, _HOTTEST)
@@ -150,13 +151,13 @@ def odin(
 def collect_outputs(
     model: nn.Module, inputs: Tensor, *, head: nn.Module | None = None, batch_size: int = 1000
 ) -> Outputs:
-    """Logits and penultimate features of inputs by one pass in eval mode, on the model's device and in its precision.
+    """Logits and penultimate features of inputs from one pass in eval mode, on the model's device and in its precision.
 
     Args:
         model: any module from inputs to (B, K) logits.
         inputs: (N, ...) as the model takes them.
-        head: the layer whose input are the features; by default the linear layer that runs last.
-        batch_size: rows of a pass.
+        head: the layer whose input is the features; by default the linear layer that runs last.
+        batch_size: rows per pass.
     """
     batches = _batches(model, inputs, batch_size)
     if head is not None:
@@ -166,8 +167,8 @@ def collect_outputs(
     with evaluating(model), _watching(layers) as seen:
         for batch in batches:
             logits.append(_logits(model, batch))
-            # Copied: a view would keep all of what it is a view of, and the model may use its memory again.
-            features.append(_taken_in(seen, logits[-1].shape[1], head).clone())
+            # Copied: a view would keep its whole base alive, and the model may reuse its memory.
+            features.append(_features(seen, logits[-1], head).clone())
     return Outputs(torch.cat(logits), torch.cat(features))
 
 
@@ -176,17 +177,15 @@ def ood_scores(
     bank: npt.ArrayLike | Tensor,
     *,
     k: int = 50,
-    normalise: bool = True,
-    squared: bool = False,
+    normalize: bool = True,
 ) -> dict[str, FloatArray]:
-    """All scores, by name, that need no further pass of the model; `odin` does.
+    """All scores, by name, except `odin`, which needs further passes of the model.
 
     Args:
         outputs: from `collect_outputs`.
         bank: (M, D) features of the training items, for `knn`.
         k: as in `knn`.
-        normalise: as in `knn`.
-        squared: as in `knn`.
+        normalize: as in `knn`.
     """
     check_kind("outputs", outputs, Outputs, "Pass what collect_outputs gives")
     logits = _on_host(outputs.logits)
@@ -195,20 +194,22 @@ def ood_scores(
         "msp": msp(logits),
         "predictive_entropy": predictive_entropy(logits),
         "logit_margin": logit_margin(logits),
-        "knn": knn(outputs.features, bank, k=k, normalise=normalise, squared=squared),
+        "knn": knn(outputs.features, bank, k=k, normalize=normalize),
     }
 
 
 def ood_table(
     in_scores: Mapping[str, npt.ArrayLike | Tensor], out_scores: Mapping[str, npt.ArrayLike | Tensor]
 ) -> dict[str, Detection]:
-    """How well each score, by name, tells the familiar inputs from the strange ones."""
+    """How well each score, by name, separates in-distribution from out-of-distribution inputs."""
     if set(in_scores) != set(out_scores):
         raise InputError(
             "both sets must have the same scores",
-            f"one alone has {first_few(sorted(set(in_scores) ^ set(out_scores)))}",
-            "Score both alike",
+            f"only one has {first_few(sorted(set(in_scores) ^ set(out_scores)))}",
+            "Score both in the same way",
         )
+    _check_table("in_scores", in_scores)
+    _check_table("out_scores", out_scores)
     return {
         name: Detection(auroc(scores, out_scores[name]), fpr95(scores, out_scores[name]))
         for name, scores in in_scores.items()
@@ -216,47 +217,51 @@ def ood_table(
 
 
 def auroc(in_scores: npt.ArrayLike | Tensor, out_scores: npt.ArrayLike | Tensor) -> float:
-    """Chance that a familiar input scores higher than a strange one, ties counting half; exact, by ranks.
+    """Chance that an in-distribution input scores higher than an OOD one, ties counting half; exact, by ranks.
 
     Example:
         >>> auroc([3, 2], [2, 1])
         0.875
     """
-    familiar, strange = _check_scores("in_scores", in_scores), _check_scores("out_scores", out_scores)
-    n, m = len(familiar), len(strange)
-    ranks = average_ranks(np.concatenate([familiar, strange]))[:n]
+    inside, outside = _check_scores("in_scores", in_scores), _check_scores("out_scores", out_scores)
+    n, m = len(inside), len(outside)
+    ranks = average_ranks(np.concatenate([inside, outside]))[:n]
     return float((ranks.sum() - n * (n + 1) / 2) / (n * m))
 
 
 def fpr95(in_scores: npt.ArrayLike | Tensor, out_scores: npt.ArrayLike | Tensor) -> float:
-    """Share of strange inputs that score at least t, the highest value which 95 % or more of the familiar ones reach.
+    """Share of OOD inputs that score at least t, the highest value that 95 % or more of the in-distribution ones reach.
 
-    The threshold is itself a familiar input's score, and all that equals it is let in.
+    The threshold is itself the score of an in-distribution input, and scores equal to it are accepted.
 
     Example:
         >>> fpr95([4, 3, 2], [2, 1])
         0.5
     """
-    familiar, strange = _check_scores("in_scores", in_scores), _check_scores("out_scores", out_scores)
-    let_in = -(-95 * len(familiar) // 100)
-    threshold = np.partition(familiar, -let_in)[-let_in]
-    return float((strange >= threshold).mean())
+    inside, outside = _check_scores("in_scores", in_scores), _check_scores("out_scores", out_scores)
+    accepted = -(-95 * len(inside) // 100)
+    threshold = np.partition(inside, -accepted)[-accepted]
+    return float((outside >= threshold).mean())
 
 
 def _on_host(values: npt.ArrayLike | Tensor) -> npt.ArrayLike:
-    return values.detach().cpu().double().numpy() if isinstance(values, Tensor) else values
+    if not isinstance(values, Tensor):
+        return values
+    host = values.detach().cpu()
+    return host.numpy() if host.is_complex() else host.double().numpy()  # complex numbers are refused as such
 
 
 def _from_peak(logits: npt.ArrayLike | Tensor, temperature: float) -> tuple[FloatArray, FloatArray]:
-    """The greatest logit, (N,), and how far each is from it, (N, K), divided by the temperature: never above zero."""
+    """The greatest logit, (N,), and (z - greatest) / temperature, (N, K): finite, and never above zero."""
     z = check_matrix("logits", _on_host(logits))
     check_number("temperature", temperature, _COLDEST, _HOTTEST)
     peak = z.max(axis=1)
-    return peak, (z - peak[:, None]) / temperature
+    with np.errstate(over="ignore"):
+        return peak, np.maximum((z - peak[:, None]) / temperature, np.finfo(np.float64).min)
 
 
 def _check_scores(name: str, values: npt.ArrayLike | Tensor) -> FloatArray:
-    """Scores (N,), N at least one; infinities have their rank, NaN has none."""
+    """Scores (N,), N at least one; infinities can be ranked, NaN cannot."""
     try:
         scores = np.asarray(_on_host(values))
     except ValueError:
@@ -277,10 +282,21 @@ def _check_scores(name: str, values: npt.ArrayLike | Tensor) -> FloatArray:
     return scores.astype(np.float64, copy=False)
 
 
+def _check_table(name: str, scores: Mapping[str, npt.ArrayLike | Tensor]) -> None:
+    """Refuse scores that are not of the same inputs."""
+    lengths = {score: len(_check_scores(f"{name}[{score!r}]", values)) for score, values in scores.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(
+            f"all {name} must be of the same inputs",
+            "they have " + ", ".join(f"{length:,} ({score})" for score, length in lengths.items()) + " rows",
+            "Score the same inputs each time",
+        )
+
+
 def _check_bank(features: Tensor, bank: Tensor, k: int) -> None:
     if features.shape[1] != bank.shape[1]:
         raise InputError(
-            "features and bank must have equally many columns",
+            "features and bank must have the same number of columns",
             f"got {features.shape[1]:,} and {bank.shape[1]:,}",
             "Take both from the same layer",
         )
@@ -292,10 +308,16 @@ def _check_bank(features: Tensor, bank: Tensor, k: int) -> None:
         )
 
 
+def _unit_rows(rows: Tensor) -> Tensor:
+    """Each row divided by its length, however large or small; zeros stay."""
+    peak = rows.abs().amax(dim=1, keepdim=True)
+    scaled = rows / torch.where(peak > 0, peak, 1)
+    return functional.normalize(scaled, dim=1)
+
+
 def _kth_distance(features: Tensor, bank: Tensor, k: int) -> Tensor:
     """Distance of each of (B, D) features to the k-th nearest of (M, D), (B,)."""
-    # |x - y|^2 / 2 less |x|^2 / 2, which does not change the order; the distance itself is then taken without
-    # cancellation.
+    # |x - y|^2 / 2 minus |x|^2 / 2 has the same order; the distance itself is then computed without cancellation.
     order = bank.square().sum(dim=1) / 2 - features @ bank.T
     nearest = order.topk(k, dim=1, largest=False).indices[:, -1]
     return (features - bank[nearest]).norm(dim=1)
@@ -316,7 +338,7 @@ def _check_logits(logits: object, rows: int) -> Tensor:
     if isinstance(logits, Tensor) and logits.ndim == 2 and len(logits) == rows:
         return logits
     got = f"a tensor of shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
-    raise InputError(f"the model must give logits ({rows}, K) of {rows} inputs", f"it gave {got}", "Wrap the model")
+    raise InputError(f"the model must give logits ({rows}, K) for {rows} inputs", f"it gave {got}", "Wrap the model")
 
 
 def _per_channel(std: float | Sequence[float], inputs: Tensor) -> Tensor:
@@ -328,15 +350,15 @@ def _per_channel(std: float | Sequence[float], inputs: Tensor) -> Tensor:
     channels = inputs.shape[1] if inputs.ndim > 1 else 1
     if values.ndim != 1 or len(values) not in {1, channels} or not (values > 0).all() or not np.isfinite(values).all():
         raise InputError(
-            f"std must be one positive number, or {channels}, one for each channel",
+            f"std must be one positive number, or {channels}, one per channel",
             f"got {std!r}",
-            "Pass what the pixels were divided by",
+            "Pass the divisor of the pixels",
         )
     return torch.from_numpy(values).to(inputs.dtype).view(-1, *(1,) * (inputs.ndim - 2))
 
 
 def _more_certain(model: nn.Module, batch: Tensor, step: Tensor, temperature: float) -> Tensor:
-    """Inputs moved by a step, in each coordinate, to where the model's top class is more probable."""
+    """Inputs moved by a step, in each coordinate, so that the model's top class becomes more probable."""
     with torch.enable_grad():
         x = batch.detach().requires_grad_()
         scaled = _check_logits(outputs_of(model, x), len(x)) / temperature
@@ -347,18 +369,19 @@ def _more_certain(model: nn.Module, batch: Tensor, step: Tensor, temperature: fl
 
 
 def _derivative(value: Tensor, by: Tensor) -> Tensor:
-    if not value.requires_grad:
+    slope = torch.autograd.grad(value, by, allow_unused=True)[0] if value.requires_grad else None
+    if slope is None:
         raise InputError(
-            "the logits must have a derivative by the inputs",
+            "the logits must have a derivative with respect to the inputs",
             "they have none",
-            "Take no_grad and detach out of the model",
+            "Remove no_grad(), detach() and conversions to whole numbers from the model",
         )
-    return torch.autograd.grad(value, by)[0]
+    return slope
 
 
 @contextmanager
 def _watching(layers: Sequence[nn.Module]) -> Iterator[list[tuple[nn.Module, Tensor]]]:
-    """A list of the layer among these that ran last and what it took in; empty until one has run."""
+    """A list of the layer among these that ran last, with its input; empty until one has run."""
     seen: list[tuple[nn.Module, Tensor]] = []
 
     def note(layer: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Tensor]) -> None:
@@ -372,15 +395,22 @@ def _watching(layers: Sequence[nn.Module]) -> Iterator[list[tuple[nn.Module, Ten
             handle.remove()
 
 
-def _taken_in(seen: list[tuple[nn.Module, Tensor]], n_classes: int, head: nn.Module | None) -> Tensor:
-    """The features, if they were seen and, where the head was guessed, it does give the logits."""
-    wanted = "the features are what the head takes in"
+def _features(seen: list[tuple[nn.Module, Tensor]], logits: Tensor, head: nn.Module | None) -> Tensor:
+    """The features, if a head has run on one row per item and, if it was guessed, it does give the logits."""
+    wanted = "the features are the input of the head"
     remedy = "Pass head=, the layer of the model, not compiled, that turns features into logits"
     if not seen:
         raise InputError(wanted, f"no {'linear layer' if head is None else 'such layer'} ran", remedy)
     layer, features = seen.pop()
+    n_items, n_classes = logits.shape
     if head is None and layer.out_features != n_classes:
         raise InputError(
             wanted, f"the last linear layer gives {layer.out_features} columns and the model {n_classes}", remedy
+        )
+    if len(features) != n_items:
+        raise InputError(
+            wanted,
+            f"it took {len(features):,} rows for {n_items:,} items",
+            "Pass head=, a layer whose input has one row per item",
         )
     return features

@@ -9,7 +9,7 @@ from votewise._checks import IntArray
 from votewise._numerics import entropy_rows, rankable
 from votewise.diagnostics._tensors import check_distributions
 
-# The published slice is not defined; these are the definitions its numbers allow.
+# The paper does not define its slice; these are the definitions that its numbers allow.
 _SHARES = {"top-20%": 0.2, "top-10%": 0.1, "top-5%": 0.05}
 _NATS = 0.5
 
@@ -17,8 +17,8 @@ _NATS = 0.5
 def high_disagreement_slices(reference: npt.ArrayLike) -> dict[str, IntArray]:
     """Rows of the items with the highest entropy of votes, ascending: "top-20%", "top-10%", "top-5%", "H>0.5" (nats).
 
-    Items of equal entropy are taken in order; a share is at least one item. "H>0.5" is left out where no item is
-    above.
+    Items of equal entropy are taken in order; a share is at least one item. "H>0.5" is left out if no item is above
+    it.
 
     Args:
         reference: (N, K) vote shares.

@@ -137,7 +137,7 @@ def measure_barrier(subject: Subject, states: Sequence[State]) -> tuple[Numbers,
     arrays: Arrays = {}
     seen = subject.inputs(split.train[: len(split.held_out)])
     for name, recalibrate in (("plain", None), ("recalibrated", seen)):
-        found = barrier(states[0], states[1], model, inputs, people, recalibrate=recalibrate, tf32=True)
+        found = barrier(model, states[0], states[1], inputs, people, recalibrate=recalibrate, tf32=True)
         numbers |= {f"{name}/height": found.height, f"{name}/peak": found.peak}
         arrays |= {f"{name}_losses": found.losses, "positions": found.positions}
     return numbers, arrays
@@ -187,7 +187,7 @@ def _unknown(
                 "odin": odin(model, inputs, std=subject.config.recipe.std),
                 "odin_in_inputs": odin(model, inputs, std=1.0),
                 "odin_without_step": msp(outputs.logits, temperature=_ODIN_TEMPERATURE),
-                "knn_by_length": knn(outputs.features, bank, k=min(_NEIGHBOUR, len(train)), normalise=False),
+                "knn_by_length": knn(outputs.features, bank, k=min(_NEIGHBOUR, len(train)), normalize=False),
                 **{f"knn_{k}": knn(outputs.features, bank, k=k) for k in _OTHER_NEIGHBOURS if k <= len(train)},
             }
 
