@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from votewise.datasets import load_cifar10h
-from votewise.experiments.execute import Listener, execute
+from votewise.experiments.execution import Listener, execute
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig, choose_device
 from votewise.papers.same_target import paper_recipe

@@ -36,7 +36,7 @@ from votewise.experiments.diagnose import (
     undiagnosed,
     unmeasured,
 )
-from votewise.experiments.execute import Keeping, Listener, execute
+from votewise.experiments.execution import Keeping, Listener, execute
 from votewise.experiments.material import Material
 from votewise.experiments.measure import Plan, Subject, measure_run, shared_items
 from votewise.experiments.run import RunConfig, model_maker, split_items, train_run_with_models
@@ -49,7 +49,7 @@ RUNS = [
     RunConfig("toy", MATERIAL.checksum, method, 0, replace(IMAGES, epochs=4), "small-cnn") for method in ("sls", "soft")
 ]
 PLANS = {
-    RUNS[0]: Plan({"best": ("full", "top-20%"), "common": ("full",)}, unknown=True, features=True),
+    RUNS[0]: Plan({"best": ("full", "top-20%"), "common": ("full",)}, ood=True, features=True),
     RUNS[1]: Plan({"last": ("full",)}),
 }
 PAIRS = [(RUNS[0], RUNS[1])]
@@ -69,7 +69,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
             seen.append(config)
             keeper.keep(config, *train_run_with_models(config, material, keep_epoch=keeper.keeping.epoch))
 
-    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
+    monkeypatch.setattr("votewise.experiments.execution._on_cores", in_this_process)
     monkeypatch.setattr(measure, "_MOST", 12)
     return seen
 
@@ -220,7 +220,7 @@ def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, mo
     def refuse(*_: Any) -> Any:
         raise InputError("the loss must be finite", "got NaN", "Look for NaN in weights")
 
-    monkeypatch.setattr(measure, "_unknown", refuse)
+    monkeypatch.setattr(measure, "_ood_numbers", refuse)
     store = RecordStore(tmp_path)
     told = do(store)
     assert [record.status for record in told] == ["failed", "done", "done"]
@@ -291,7 +291,7 @@ def train_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_runs_of_a_pair_are_done_again_if_one_is(
     tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, plans = RecordStore(tmp_path), {RUNS[0]: Plan(unknown=True), RUNS[1]: Plan({"best": ("full",)})}
+    store, plans = RecordStore(tmp_path), {RUNS[0]: Plan(ood=True), RUNS[1]: Plan({"best": ("full",)})}
     do(store, plans, outliers=[])
     train_otherwise(monkeypatch)
     assert [record.status for record in do(store, plans)] == ["done"] * 3
@@ -326,7 +326,7 @@ def test_a_diagnosis_that_has_no_loss_of_the_best_model_tells_which_it_is_of(
     assert told.numbers[OF_RUN] == store.read(run_id(RUNS[0].to_dict())).numbers["soft_nll_best"]
     assert undiagnosed(plans, store) == {}
     train_otherwise(monkeypatch)
-    execute(RUNS[:1], MATERIAL, store, device="cpu", keeping=Keeping(anew=frozenset(RUNS)))
+    execute(RUNS[:1], MATERIAL, store, device="cpu", keeping=Keeping(again=frozenset(RUNS)))
     assert undiagnosed(plans, store) == plans
 
 
@@ -374,7 +374,7 @@ def test_a_common_checkpoint_needs_its_epoch(tmp_path: Path) -> None:
 def test_a_run_that_diverged_has_nothing_to_diagnose(tmp_path: Path) -> None:
     config = replace(RUNS[0], recipe=replace(RUNS[0].recipe, learning_rate=1e30))
     store = RecordStore(tmp_path)
-    assert do(store, {config: Plan({"best": ("full",)}, unknown=True, features=True)}) == []
+    assert do(store, {config: Plan({"best": ("full",)}, ood=True, features=True)}) == []
     assert store.read(run_id(config.to_dict())).status == "failed"
 
 

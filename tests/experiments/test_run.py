@@ -17,7 +17,7 @@ from votewise._errors import InputError, VotewiseError
 from votewise.experiments import estimate, run
 from votewise.experiments.catalog import METHODS
 from votewise.experiments.estimate import expected_seconds, training_images
-from votewise.experiments.execute import Keeping, Listener, execute, missing_runs
+from votewise.experiments.execution import Keeping, Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.run import (
     RunConfig,
@@ -54,7 +54,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
             trained.append(config)
             keeper.keep(config, train_run(config, material), {})
 
-    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
+    monkeypatch.setattr("votewise.experiments.execution._on_cores", in_this_process)
     return trained
 
 
@@ -282,7 +282,7 @@ def test_failed_runs_are_done_again_only_if_asked(here: list[RunConfig], tmp_pat
 @pytest.mark.usefixtures("here")
 def test_a_finished_record_stands_if_the_run_fails_when_it_is_done_anew(tmp_path: Path) -> None:
     runs = [FAILING, *suite(2)]
-    store, keeping = RecordStore(tmp_path / "runs"), Keeping(anew=frozenset(runs))
+    store, keeping = RecordStore(tmp_path / "runs"), Keeping(again=frozenset(runs))
     before = [RunRecord(config=run.to_dict(), status="done", numbers={"soft_nll_best": 9.0}) for run in runs]
     for record in before:
         store.write(record)
@@ -391,10 +391,10 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     real: Callable[..., Any] = train_run_with_models
     monkeypatch.setattr(training, "train_jobs", on_cpu)
     monkeypatch.setattr(
-        "votewise.experiments.execute.train_run_with_models",
+        "votewise.experiments.execution.train_run_with_models",
         lambda *args, **options: real(*args, **{**options, "device": "cpu"}),
     )
-    monkeypatch.setattr("votewise.experiments.execute.choose_device", lambda _: "cuda")
+    monkeypatch.setattr("votewise.experiments.execution.choose_device", lambda _: "cuda")
     monkeypatch.setattr(run, "environment", lambda device: {"device_kind": device})
     return calls
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from votewise.cli import options
 
 if TYPE_CHECKING:
-    from votewise.experiments.execute import Listener
+    from votewise.experiments.execution import Listener
     from votewise.experiments.material import Material
     from votewise.experiments.run import RunConfig
     from votewise.records import RunRecord
@@ -33,7 +33,7 @@ def follow_runs(
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from votewise.experiments.estimate import training_images
-    from votewise.experiments.execute import Listener
+    from votewise.experiments.execution import Listener
 
     columns = (
         TextColumn("{task.fields[ended]} of {task.fields[all]} {task.description}"),

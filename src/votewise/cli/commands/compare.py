@@ -120,7 +120,7 @@ def _train(
     retry_failed: bool,
     silent: bool,
 ) -> _Trained:
-    from votewise.experiments.execute import execute, missing_runs
+    from votewise.experiments.execution import execute, missing_runs
 
     todo = missing_runs(configs, store, retry_failed=retry_failed)
     if store is not None:

@@ -83,7 +83,7 @@ def reproduce(
     options.require_torch("training")
     from votewise.datasets import load_cifar10h
     from votewise.experiments.diagnose import run_and_diagnose, to_train_again, undiagnosed, unmeasured
-    from votewise.experiments.execute import execute, missing_runs
+    from votewise.experiments.execution import execute, missing_runs
     from votewise.experiments.material import Material
     from votewise.experiments.run import choose_device
     from votewise.papers.same_target import compare_with_paper, suite_runs, tiny_material

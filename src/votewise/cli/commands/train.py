@@ -27,7 +27,7 @@ from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 if TYPE_CHECKING:
     from votewise.experiments.inputs import Reading
     from votewise.experiments.material import Material
-    from votewise.experiments.single import Choices, TrainedModel
+    from votewise.experiments.single import ModelPlan, TrainedModel
     from votewise.scoring import Scores
 
 _SHOWN = ("soft_nll", "accuracy", "ece", "ece_floor", "entropy_correlation")
@@ -58,7 +58,7 @@ def train(
     options.require_torch("training")
     from votewise._files import whole_file
     from votewise.experiments import find_method
-    from votewise.experiments.single import Choices
+    from votewise.experiments.single import ModelPlan
     from votewise.predictions import write_predictions
     from votewise.report import counted
     from votewise.scoring import score
@@ -75,8 +75,8 @@ def train(
                 load_votes(), inputs, training, name=votes_file.stem, item=item, quiet=silent
             )
             check_deliverable(material.votes, [method], "--method (-m)")
-            choices = Choices(method, seed, training.model_name(material), training.recipe(material), held_out)
-            trained = _fit(material, source.reading, choices, training.device, silent)
+            plan = ModelPlan(method, seed, training.model_name(material), training.recipe(material), held_out)
+            trained = _fit(material, source.reading, plan, training.device, silent)
             save_model(partial, trained.model, trained.config)
         held_out_ids = material.votes.item_ids[trained.held_out]
         if predictions is not None and table is not None:
@@ -92,7 +92,7 @@ def train(
         options.print_json(
             {
                 "model": str(output),
-                "network": choices.model,
+                "network": plan.model,
                 "method": method,
                 "seed": seed,
                 "classes": material.votes.classes,
@@ -105,17 +105,17 @@ def train(
             }
         )
         return
-    typer.echo(f"{output}: {choices.model}, {method}, trained on {counted(material.votes.n_items - scored, 'item')}")
+    typer.echo(f"{output}: {plan.model}, {method}, trained on {counted(material.votes.n_items - scored, 'item')}")
     if scores is not None:
         _print(scores)
 
 
-def _fit(material: Material, reading: Reading, choices: Choices, device: str, silent: bool) -> TrainedModel:
+def _fit(material: Material, reading: Reading, plan: ModelPlan, device: str, silent: bool) -> TrainedModel:
     from votewise.experiments.single import train_model
 
     with options.progress(silent) as display:
-        task = display.add_task("training", total=choices.recipe.epochs)
-        return train_model(material, reading, choices, device=device, on_epoch=lambda *_: display.advance(task))
+        task = display.add_task("training", total=plan.recipe.epochs)
+        return train_model(material, reading, plan, device=device, on_epoch=lambda *_: display.advance(task))
 
 
 def _check_outputs(model: Path, predictions: Path | None, held_out: float) -> None:
