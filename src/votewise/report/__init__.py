@@ -1,4 +1,4 @@
-"""Finished numbers to tables, figures and one self-contained page."""
+"""Results as tables, figures and one self-contained page."""
 
 from votewise.report.content import Comparison as Comparison
 from votewise.report.content import Content as Content
