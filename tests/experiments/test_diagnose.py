@@ -366,9 +366,7 @@ def test_what_was_not_at_hand_is_measured_when_it_is(tmp_path: Path, trained: li
 def test_a_common_checkpoint_needs_its_epoch(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         do(RecordStore(tmp_path), common_epoch=None)
-    assert str(error.value) == (
-        'a plan for the checkpoint "common" needs the epoch it is of, but got none. Pass common_epoch.'
-    )
+    assert str(error.value) == ('a plan for the checkpoint "common" needs its epoch, but got none. Pass common_epoch.')
 
 
 def test_a_run_that_diverged_has_nothing_to_diagnose(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_images_are_resized_by_the_shorter_side_and_cut_at_the_centre(tmp_path: 
     picture(tmp_path / "fits.png", (9, 9, 9), (16, 16))
     votes = votes_on("wide", "fits")
     material = join_inputs(votes, open_images(tmp_path, size=16, voted=votes.item_ids), name="d")
-    assert material.notes == ("1 of 2 images were resized and cut to 16 x 16 pixels.",)
+    assert material.notes == ("1 of 2 images were resized and cropped to 16 x 16 pixels.",)
     assert np.abs(material.inputs[0, :, 2:-2].astype(int) - (10, 200, 30)).max() <= 1
     assert (material.inputs[1] == 9).all()
 
@@ -113,7 +113,7 @@ def test_images_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     Image.fromarray(np.full((32, 32), 40_000, dtype=np.uint16)).save(tmp_path / "deep.png")
     message = refusal(open_images(tmp_path).load_all)
     assert message.startswith("every image must be readable, but 5 of 6 cannot be read ('bomb.png: ")
-    assert message.endswith("Mend or remove these files.")
+    assert message.endswith("Fix or remove these files.")
     assert "decompression bomb" in message
     assert "deep.png: it has more than 8 bits a channel; convert it to 8" in message
     assert all(name in message for name in ("cut.png", "garbage.jpg", "empty.png"))
@@ -204,7 +204,7 @@ def test_features_from_every_format(tmp_path: Path, suffix: str) -> None:
     assert material.inputs.tolist() == [[1, 10], [2, 20], [3, 30]]
     assert open_features(path, columns=("y",)).load_all()[1].tolist() == [[30], [10], [20]]
     assert refusal(open_features, path, columns=("z", "x")) == (
-        "the table must have the features the model was trained on, but it has none named 'z'. Add those columns."
+        "the table must have the features the model was trained on, but it has no column 'z'. Add those columns."
     )
 
 
@@ -218,7 +218,7 @@ def test_arrays_of_features(tmp_path: Path) -> None:
     ]
     np.save(path, np.array([[1.0, np.nan], [np.inf, 1], [1, 1]]))
     assert refusal(open_features, path) == (
-        "features must be finite numbers, but rows 0, 1 hold NaN or infinity. Mend or remove them."
+        "features must be finite numbers, but rows 0, 1 hold NaN or infinity. Fix or remove them."
     )
     np.save(path, np.array([1.0, 2.0]))
     assert "an array of features must be numbers, items x features" in refusal(open_features, path)
@@ -229,17 +229,17 @@ def test_arrays_of_features(tmp_path: Path) -> None:
     [
         (
             "item,x,kind\na,1,red\nb,2,blue\n",
-            "features must be finite numbers, but column 'kind' has 2 other cells (items 'a', 'b'; the first is 'red'). "
+            "features must be finite numbers, but 2 cells of column 'kind' are not (items 'a', 'b'; the first is 'red'). "
             "Fill them in, turn categories into numbers, or remove the column.",
         ),
         (
             "item,x\na,1\nb,\nc,nan\nd,1e40\n",
-            "features must be finite numbers, but column 'x' has 3 other cells (items 'b', 'c', 'd'; the first is None). "
+            "features must be finite numbers, but 3 cells of column 'x' are not (items 'b', 'c', 'd'; the first is None). "
             "Fill them in, turn categories into numbers, or remove the column.",
         ),
         (
             "nr,x\n" + "".join(f"{10 + i},{i / 7}\n" for i in range(9)),
-            "each column of a table of features must be a feature, or named as the item's, but column 'nr' has another "
+            "each column of a table of features must be a feature, or named as the item column, but column 'nr' has a different "
             "whole number in every row, like ids. Say --item nr, or name it item_id.",
         ),
         ("item,x\n", "a table of features needs at least one row, but it has none. Check the file."),
@@ -314,7 +314,8 @@ def test_items_that_only_one_side_knows(tmp_path: Path) -> None:
     assert material.notes == ("Left out: 1 item without features ('b') and 1 row of features without votes ('z').",)
     strangers = refusal(join_inputs, votes, features_of(tmp_path, "x", "y"), name="d", missing="drop")
     assert strangers.startswith(
-        "votes and features must call their items alike, but no id of the votes ('a', 'b', 'c')"
+        "votes and features must share item ids, but they share none: the votes have 'a', 'b', 'c', the features 'x', "
+        "'y'. Use the same ids in both;"
     )
 
 

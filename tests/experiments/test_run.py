@@ -351,8 +351,9 @@ def test_a_process_that_the_system_ends(tmp_path: Path) -> None:
     with pytest.raises(VotewiseError) as error:
         execute([*runs[:2], deadly, *runs[2:]], MATERIAL, store, device="cpu", jobs=1)
     assert str(error.value) == (
-        "a process that was training was ended by the system, probably for lack of memory. Finished runs are kept; "
-        "call again with fewer --jobs."
+        "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling script "
+        "does not do its work under if __name__ == '__main__':. Finished runs are kept; add that line, or call again with "
+        "fewer jobs."
     )
     assert missing_runs(runs, store) == runs[2:]
     assert store.faults() == []
@@ -370,7 +371,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         assert choose_device("cpu") == "cpu"
     with pytest.raises(InputError) as error:
         choose_device("cuda")
-    assert str(error.value) == "the device must be there, but torch finds no GPU. Pass --device cpu, or auto."
+    assert str(error.value) == "the device must be available, but torch finds no GPU. Pass --device cpu, or auto."
     with pytest.raises(InputError) as error:
         choose_device("gpu")
     assert str(error.value) == "the device must be one of auto, cpu, cuda, but got 'gpu'. Did you mean 'cpu'?"

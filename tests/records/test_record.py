@@ -71,7 +71,7 @@ def test_near_values_have_other_ids(one: Any, other: Any) -> None:
     assert run_id({"x": one}) != run_id({"x": other})
 
 
-PLAIN_REMEDY = "Use dict, list, str, int, finite float, bool and None, nothing else."
+PLAIN_REMEDY = "Use only dict, list, str, int, finite float, bool and None."
 
 
 def holding_itself() -> dict[str, Any]:
@@ -91,10 +91,10 @@ def holding_itself() -> dict[str, Any]:
         ({"x": b"y"}, f"config['x'] must be plain JSON, but it is of type bytes. {PLAIN_REMEDY}"),
         ({"x": 10**5000}, f"config['x'] must be plain JSON, but it has more than 1,000 digits. {PLAIN_REMEDY}"),
         ({1: 2}, "a key of config must be str, but got int. Pass text."),
-        ({"\ud83d": 1}, "a key of config must be text, but '\\ud83d' has half a character (a surrogate). Mend or remove it."),
-        ({"x": "\ud83d"}, "config['x'] must be text, but '\\ud83d' has half a character (a surrogate). Mend or remove it."),
+        ({"\ud83d": 1}, "a key of config must be text, but '\\ud83d' has half a character (a surrogate). Fix or remove it."),
+        ({"x": "\ud83d"}, "config['x'] must be text, but '\\ud83d' has half a character (a surrogate). Fix or remove it."),
         (["x"], "config must be dict, but got list. Pass a dict of plain JSON values."),
-        (holding_itself(), "config must be plain JSON, but it is nested too deeply or holds itself. Make it flatter."),
+        (holding_itself(), "config must be plain JSON, but it is nested too deeply or contains itself. Make it flatter."),
     ],
 )  # fmt: skip
 def test_configs_that_are_not_plain(config: Any, message: str) -> None:
@@ -110,12 +110,12 @@ def test_configs_that_are_not_plain(config: Any, message: str) -> None:
         ({"status": "finished"}, "status must be one of done, failed, but got 'finished'. Pick one of those."),
         (
             {"status": "failed"},
-            "a failed run needs a reason and a finished one none, but status 'failed' came with failure None. "
+            "a failed run must have a reason and a finished one must not, but got status 'failed' with failure None. "
             "Give failure= with status='failed', and only then.",
         ),
         (
             {"failure": "NaN"},
-            "a failed run needs a reason and a finished one none, but status 'done' came with failure 'NaN'. "
+            "a failed run must have a reason and a finished one must not, but got status 'done' with failure 'NaN'. "
             "Give failure= with status='failed', and only then.",
         ),
         ({"curves": [1.0]}, "curves must be Mapping, but got list. Pass a dict."),

@@ -271,7 +271,7 @@ def test_short_of_memory_fewer_go_at_once(little_memory: Callable[[int], None], 
     little_memory(fit)
     told = list(train_jobs(mlp, features(), jobs, FEATURES, device="cpu", at_once=4, on_note=notes.append))
     assert notes == [
-        f"the GPU has too little memory for {more} runs at once: going on with {fewer}."
+        f"the GPU has too little memory for {more} runs at once: continuing with {fewer}."
         for more, fewer in pairwise(steps)
     ]
     assert max(at_once for *_, at_once in told) == steps[-1]
@@ -293,7 +293,7 @@ def test_runs_that_are_not_alike() -> None:
     with pytest.raises(InputError) as error:
         outcomes(mlp, features(), jobs, FEATURES)
     assert str(error.value) == (
-        "runs that are trained together must be alike in training items, held-out items and classes, but they differ: "
+        "runs trained together must have equal numbers of training items, held-out items and classes, but they differ: "
         "[(49, 20, (20, 4), 4), (50, 20, (20, 4), 4)]. Train them in separate calls."
     )
 
@@ -303,8 +303,8 @@ def test_dropout_is_refused() -> None:
     with pytest.raises(InputError) as error:
         outcomes(lambda: MLP(4, inputs=6), features(), [make_job(0)], FEATURES)
     assert str(error.value) == (
-        "the model of runs that are trained together must have no dropout, but theirs has: all would draw from the one "
-        "generator of the device. Train them one by one, with train_job."
+        "the model of runs trained together must have no dropout, but it has, and all runs would draw from the device's "
+        "one generator. Train them one by one, with train_job."
     )
 
 

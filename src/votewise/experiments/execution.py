@@ -180,9 +180,9 @@ def _on_cores(
             broken = True
     if broken:
         raise VotewiseError(
-            "a training process ended before its run did: the system ended it, probably for lack of memory, or it is "
-            "a script without if __name__ == '__main__': around what it does. Finished runs are kept; add that line, "
-            "or call again with fewer --jobs."
+            "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling "
+            "script does not do its work under if __name__ == '__main__':. Finished runs are kept; add that line, or "
+            "call again with fewer jobs."
         )
 
 

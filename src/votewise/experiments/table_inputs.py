@@ -139,7 +139,7 @@ def _numbers(column: pl.Series, ids: StrArray | None) -> npt.NDArray[np.float32]
         cell = column[int(bad[0])]
         raise InputError(
             "features must be finite numbers",
-            f"column {column.name!r} has {bad.size:,} others ({offenders(bad, ids)}; the first is {cell!r})",
+            f"{bad.size:,} cells of column {column.name!r} are not ({offenders(bad, ids)}; the first is {cell!r})",
             "Fill them in, turn categories into numbers, or remove the column",
         )
     return values

@@ -60,8 +60,8 @@ class _ReadOnly(dict[Any, Any]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a record is read-only; make another one with dataclasses.replace")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[type, tuple[dict[Any, Any]]]:
         return type(self), (dict(self),)
@@ -172,7 +172,7 @@ def _bits(array: Array | np.float64) -> tuple[str, tuple[int, ...], bytes]:
 
 def _check_plain(where: str, value: object) -> None:
     """Refuse what JSON would change or not accept."""
-    if type(value) in (dict, _ReadOnly):
+    if type(value) is dict or type(value) is _ReadOnly:
         for key, inner in value.items():
             _check_plain(f"{where}[{key!r}]", inner)
             _text(f"a key of {where}", key)

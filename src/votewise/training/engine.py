@@ -253,8 +253,7 @@ def train_jobs(
         on_note: called with what a user should know, e.g. that memory was short.
 
     Yields:
-        The place of each run in `jobs` as it ends, its outcome, the seconds since it began, and how many were trained at
-        once.
+        The place of each run in `jobs` as it ends, its outcome, the seconds since it began, and how many ran at once.
     """
     _check_alike(jobs)
     check_no_dropout(build_model(make, seed=0))

@@ -20,8 +20,8 @@ from votewise.training.config import TrainConfig
 
 def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy of each row with a target distribution, (B,); logits of lower precision are taken to fp32 first."""
-    if not isinstance(logits, Tensor) or logits.shape != targets.shape:
-        got = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
+    if getattr(logits, "shape", None) != targets.shape:
+        got = tuple(logits.shape) if hasattr(logits, "shape") else type(logits).__name__
         raise InputError(
             f"the model must give logits of shape {tuple(targets.shape)}",
             f"got {got}",
