@@ -126,7 +126,10 @@ def test_no_run_is_an_error_and_no_page(
     runs = stored(tmp_path, *records)
     runs.mkdir(exist_ok=True)
     assert main(["report", str(runs), "-o", str(tmp_path / "r.html")]) == 2
-    assert f"a report needs finished training runs, but none of {len(records)} record" in capsys.readouterr().err
+    assert (
+        f"a report needs finished training runs, but there is none among {len(records)} record"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "r.html").exists()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from small_runs import Deadly, feature_material, feature_run
+from unreadable import unreadable
 from votewise import SLS, Soft, Votes, metrics
 from votewise._errors import InputError, VotewiseError
 from votewise.experiments import estimate, run
@@ -304,7 +305,7 @@ def test_a_damaged_record_is_done_again_and_kept_aside(here: list[RunConfig], tm
     after = execute(runs, MATERIAL, store, device="cpu")
     assert here == [*runs, runs[0]]
     assert all(same_result(one, other) for one, other in zip(before, after, strict=True))
-    assert store.faults() == []
+    assert unreadable(store) == []
     (aside,) = store.folder.glob(".corrupt-*")
     assert (aside / part).read_bytes() == damaged
 
@@ -356,7 +357,7 @@ def test_a_process_that_the_system_ends(tmp_path: Path) -> None:
         "fewer jobs."
     )
     assert missing_runs(runs, store) == runs[2:]
-    assert store.faults() == []
+    assert unreadable(store) == []
 
 
 # -- devices ------------------------------------------------------------------------------------------------------
@@ -481,3 +482,49 @@ def _tensor(material: Material) -> Any:
     import torch
 
     return torch.tensor(material.inputs)
+
+
+def test_the_images_of_runs_of_different_sizes_are_counted_each(tmp_path: Path) -> None:
+    """As they are counted in the processes: each run by its own number of training items."""
+    runs, images = [feature_run(MATERIAL, held_out=share) for share in (0.2, 0.5)], []
+    execute(runs, MATERIAL, device="cpu", jobs=1, listener=Listener(on_images=images.append))
+    assert sum(images) == sum(training_images(config, MATERIAL) for config in runs)
+    assert len({training_images(config, MATERIAL) for config in runs}) == 2
+
+
+def test_a_config_survives_being_stored() -> None:
+    for config in (feature_run(MATERIAL), feature_run(MATERIAL, votes=3, hold=2, selected=0.1, recipe__mixup=0.5)):
+        record = RunRecord(config=config.to_dict(), status="done")
+        assert RunConfig.from_dict(record.config) == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sed": 1}, "a name in the config of a run must be one of dataset, data, method, seed, recipe, model, votes, hold, held_out, selected, version, but got 'sed'. Did you mean 'seed'?"),
+        ({"version": 7}, "the run must be of version 1, but got 7. Use the votewise that made it."),
+        ({"recipe": {"epoch": 1}}, "Did you mean 'epochs'?"),
+    ],
+)  # fmt: skip
+def test_stored_configs_that_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        RunConfig.from_dict({**feature_run(MATERIAL).to_dict(), **changes})
+    assert str(error.value).endswith(message)
+
+
+def test_a_stored_config_must_be_complete() -> None:
+    stored = feature_run(MATERIAL).to_dict()
+    del stored["seed"], stored["version"]
+    with pytest.raises(InputError) as error:
+        RunConfig.from_dict(stored)
+    assert str(error.value) == (
+        "the config of a run must be complete, but it lacks 'seed', 'version'. Use what to_dict returned."
+    )
+
+
+def test_softmax_is_exact_and_takes_large_logits() -> None:
+    logits = np.random.default_rng(0).normal(scale=30, size=(200, 7)).astype(np.float32)
+    exact = logits.astype(np.float64)
+    expected = np.exp(exact - exact.max(axis=1, keepdims=True))
+    np.testing.assert_array_equal(softmax(logits), expected / expected.sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(softmax([[1e4, 0.0]]), [[1.0, 0.0]])

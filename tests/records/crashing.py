@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unreadable import unreadable
 from votewise.records import RecordStore, RunRecord, run_id
 
 KILLS = 100
@@ -54,7 +55,7 @@ def statuses(store: RecordStore) -> dict[str, str]:
     """Every record there, read to the last byte; none may be half."""
     listed = store.ids()
     found = {found.run_id: found.status for found in store.records()}
-    assert found.keys() >= set(listed), store.faults()
+    assert found.keys() >= set(listed), unreadable(store)
     for name in found:
         assert weights(store, name) == b"weights" * 1000
     return found

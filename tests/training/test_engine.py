@@ -284,7 +284,7 @@ def test_no_memory_for_a_single_run(little_memory: Callable[[int], None]) -> Non
     with pytest.raises(InputError) as error:
         outcomes(mlp, features(), [make_job(0)], FEATURES)
     assert str(error.value) == (
-        "the GPU must have memory for one run, but it ran out. Free memory on it, or lower the batch size."
+        "the GPU must have enough memory for one run, but it ran out. Free memory on it, or lower the batch size."
     )
 
 
@@ -313,3 +313,35 @@ def test_label_smoothing_and_one_class_more_in_the_votes() -> None:
     counts = np.c_[np.random.default_rng(0).multinomial(5, [0.6, 0.4], size=70), np.zeros((70, 2), dtype=np.int64)]
     job = make_job(0, lambda votes, _: LabelSmoothing(votes), votes=Votes.from_counts(counts))
     assert_as_the_plain_loop(mlp, features(), [job], FEATURES)
+
+
+def test_logits_of_another_shape_are_refused_by_the_engine() -> None:
+    with pytest.raises(InputError, match=r"^the model must give logits of shape \(16, 4\), but got \(16, 1\)"):
+        outcomes(lambda: nn.Linear(6, 1), features(), [make_job(0)], FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (np.ones((20, 1)), "selection must be vote shares over 4 classes of at most 20 held-out rows, but its shape is (20, 1). Pass votes.probs[held_out]."),
+        (np.full((21, 4), 0.25), "selection must be vote shares over 4 classes of at most 20 held-out rows, but its shape is (21, 4). Pass votes.probs[held_out]."),
+        (np.ones((20, 4)), "each row of selection must be non-negative and sum to 1, but 20 of 20 do not (rows 0, 1, 2, 3, 4 and 15 more; the first sums to 4). Divide rounded rows by their sum (--normalize for predictions); apply softmax first if these are logits."),
+    ],
+)  # fmt: skip
+def test_jobs_whose_selection_is_of_other_rows_or_classes(selection: np.ndarray, message: str) -> None:
+    job = make_job(0)
+    with pytest.raises(InputError) as error:
+        replace(job, selection=selection)
+    assert str(error.value) == message
+
+
+def test_jobs_whose_labels_are_of_other_items() -> None:
+    job = make_job(0)
+    with pytest.raises(InputError) as error:
+        replace(job, train=job.train[:-1])
+    assert str(error.value) == (
+        "a job must have one training row for each item of its delivery, but got 49 rows and 50 items. "
+        "Deliver votes.take(train)."
+    )
+    with pytest.raises(InputError, match=r"^the delivery must be Delivery, but got Votes\."):
+        replace(job, delivery=disputed_votes())
