@@ -21,7 +21,6 @@ from pathlib import Path
 
 from process_work import gone
 from small_runs import feature_material, feature_run
-from unreadable import unreadable
 from votewise.experiments import processes
 from votewise.experiments.execution import execute, missing_runs
 from votewise.experiments.run import RunConfig, train_run
@@ -83,7 +82,7 @@ def kill(child: int, group: bool) -> bool:
 
 def finished(store: RecordStore, expected: dict[str, RunRecord]) -> set[str]:
     """The runs that are done, each read to the last byte and compared with what it must be."""
-    assert unreadable(store) == []
+    assert store.faults() == []
     records = list(store.records())
     assert len(records) == len(store.ids())
     for record in records:

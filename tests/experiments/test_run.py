@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from small_runs import Deadly, feature_material, feature_run
-from unreadable import unreadable
 from votewise import SLS, Soft, Votes, metrics
 from votewise._errors import InputError, VotewiseError
 from votewise.experiments import estimate, run
@@ -305,7 +304,7 @@ def test_a_damaged_record_is_done_again_and_kept_aside(here: list[RunConfig], tm
     after = execute(runs, MATERIAL, store, device="cpu")
     assert here == [*runs, runs[0]]
     assert all(same_result(one, other) for one, other in zip(before, after, strict=True))
-    assert unreadable(store) == []
+    assert store.faults() == []
     (aside,) = store.folder.glob(".corrupt-*")
     assert (aside / part).read_bytes() == damaged
 
@@ -357,7 +356,7 @@ def test_a_process_that_the_system_ends(tmp_path: Path) -> None:
         "fewer jobs."
     )
     assert missing_runs(runs, store) == runs[2:]
-    assert unreadable(store) == []
+    assert store.faults() == []
 
 
 # -- devices ------------------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from unreadable import unreadable
 from votewise.records import RecordStore, RunRecord, run_id
 
 KILLS = 100
@@ -55,7 +54,7 @@ def statuses(store: RecordStore) -> dict[str, str]:
     """Every record there, read to the last byte; none may be half."""
     listed = store.ids()
     found = {found.run_id: found.status for found in store.records()}
-    assert found.keys() >= set(listed), unreadable(store)
+    assert found.keys() >= set(listed), store.faults()
     for name in found:
         assert weights(store, name) == b"weights" * 1000
     return found

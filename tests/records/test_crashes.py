@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unreadable import unreadable
 from votewise._errors import InputError
 from votewise.records import RecordStore, RunRecord, differences
 
@@ -110,7 +109,7 @@ def test_a_folder_that_may_only_be_read() -> None:
             with pytest.raises(PermissionError):  # a record that may not be read is not a damaged one
                 store.has(secret.run_id)
             assert [record.run_id for record in store.records()] == [SMALL.run_id]
-            (fault,) = unreadable(store)
+            (fault,) = store.faults()
             assert (fault.run_id, "Permission denied" in fault.reason) == (secret.run_id, True)
         for folder in (Path(name), store.folder):
             folder.chmod(0o755)

@@ -21,7 +21,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unreadable import unreadable
 from votewise import InputError
 from votewise.records import DamagedRecordError, Fault, RecordStore, RunRecord, _folder, differences, run_id
 
@@ -149,7 +148,7 @@ def test_a_store(store: RecordStore, place: Path) -> None:
     assert store.has(DONE.run_id)
     assert not store.has("0" * 32)
     assert [record.run_id for record in store.records()] == store.ids()
-    assert unreadable(store) == []
+    assert store.faults() == []
     assert names(place) == ["arrays.npz", "record.json"]
     summary = store.read_summary(DONE.run_id)
     assert (summary.config, summary.numbers, summary.epochs) == (DONE.config, DONE.numbers, 2)
@@ -157,7 +156,7 @@ def test_a_store(store: RecordStore, place: Path) -> None:
 
 
 def test_no_folder_is_an_empty_store(store: RecordStore) -> None:
-    assert (store.ids(), list(store.records()), unreadable(store), store.survey()) == ([], [], [], ([], []))
+    assert (store.ids(), list(store.records()), store.faults(), store.survey()) == ([], [], [], ([], []))
     assert not store.has(DONE.run_id)
     assert not store.folder.exists()
 
@@ -265,8 +264,8 @@ def test_damage_is_named(store: RecordStore, place: Path, harm: Callable[[Path],
     assert not store.has(DONE.run_id)
     assert store.ids() == [DONE.run_id]
     assert list(store.records()) == []
-    assert unreadable(store) == [Fault(DONE.run_id, remedy(place, got))]
-    assert store.survey() == ([], unreadable(store))
+    assert store.faults() == [Fault(DONE.run_id, remedy(place, got))]
+    assert store.survey() == ([], store.faults())
     store.write(DONE)  # the damaged one is kept aside
     assert store.has(DONE.run_id)
     assert names(store.folder) == [f".corrupt-{DONE.run_id}-1", ".lock", DONE.run_id]
@@ -287,7 +286,7 @@ def test_a_newer_schema_is_left_alone(store: RecordStore, place: Path) -> None:
         with pytest.raises(InputError) as error:
             use(DONE.run_id)
         assert str(error.value) == message
-    assert unreadable(store) == [Fault(DONE.run_id, message)]
+    assert store.faults() == [Fault(DONE.run_id, message)]
     assert (place / "record.json").read_bytes() == before
     assert names(store.folder) == [".lock", DONE.run_id]
 
@@ -467,7 +466,7 @@ def test_attached_files(store: RecordStore) -> None:
         store.attachment(DONE.run_id, "best.safetensors")
     assert str(error.value) == remedy(path.parent, "the bytes of best.safetensors have changed")
     path.unlink()
-    assert unreadable(store) == [Fault(DONE.run_id, remedy(path.parent, "best.safetensors is missing"))]
+    assert store.faults() == [Fault(DONE.run_id, remedy(path.parent, "best.safetensors is missing"))]
 
 
 @pytest.mark.parametrize("name", ["best.safetensors", "arrays.npz", "record.json", "../x"])

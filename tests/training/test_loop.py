@@ -231,8 +231,8 @@ def test_models_without_parameters_to_train() -> None:
     assert refusal(nn.Flatten()) == f"{must} it has none. Pass a network."
     frozen = nn.Linear(6, 4).requires_grad_(requires_grad=False)
     assert refusal(frozen) == f"{must} all of them are frozen. Call requires_grad_() on those to train."
-    lambda_: Any = lambda x: x
-    assert refusal(lambda_) == "the model must be Module, but got function. Pass a torch.nn.Module."
+    function: Any = torch.relu
+    assert refusal(function) == "the model must be Module, but got builtin_function_or_method. Pass a torch.nn.Module."
 
 
 def test_inputs_and_labels_of_other_types() -> None:

@@ -96,6 +96,10 @@ class RecordStore:
         """All readable records, in the order of their ids."""
         return (found for found in self._each(self.read) if isinstance(found, RunRecord))
 
+    def faults(self) -> list[Fault]:
+        """All records that cannot be read, arrays included."""
+        return [found for found in self._each(self.read) if isinstance(found, Fault)]
+
     def survey(self) -> tuple[list[RunSummary], list[Fault]]:
         """All records without their arrays, and those that cannot be read even so."""
         found = list(self._each(self.read_summary))
