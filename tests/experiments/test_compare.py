@@ -1,4 +1,4 @@
-"""Comparisons without training: which runs they need, and what is said of handmade outcomes."""
+"""Comparisons without training: which runs they need, and the summary of handmade outcomes."""
 
 from __future__ import annotations
 

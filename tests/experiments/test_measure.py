@@ -1,4 +1,4 @@
-"""What is measured of a run, each reading beside a way of its own to it, and apart from those it could be taken for."""
+"""What is measured of a run: each number against a separate computation, and unequal to those it could be mistaken for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OUTLIERS = [
     OutlierImages(name, faint_images(50, contrast), np.zeros(50, dtype=np.int64), f"{name}.npz")
     for name, contrast in (("faint", 4), ("strong", 5))
 ]
-# A score of two images that are all but equal may fall either way: so much of an AUROC is one pair.
+# Two images with nearly equal scores may be ordered either way; this is how much of an AUROC one pair is.
 ONE_PAIR = 1.01 / (60 * 50)
 
 

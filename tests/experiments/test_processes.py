@@ -83,7 +83,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> N
     parent, workers = start(tmp_path)
     try:
         assert not any(map(gone, workers))
-        os.kill(parent.pid, how)  # the parent alone: nobody tells the workers
+        os.kill(parent.pid, how)  # the parent alone: nothing signals the workers
         wait_until(lambda: all(map(gone, workers)), within=10)
         assert parent.wait(timeout=10) != 0
     finally:

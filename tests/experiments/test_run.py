@@ -1,4 +1,4 @@
-"""Runs from votes to record, and suites of them: only what is missing is done, and what is done is kept."""
+"""Runs from votes to record, and suites of them: only missing runs are done, and finished ones are kept."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def test_a_damaged_record_is_done_again_and_kept_aside(here: list[RunConfig], tm
 
 
 def test_a_full_disk(here: list[RunConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other runs go on and are kept; the refusal is told at once, and raised in the end."""
+    """The other runs continue and are kept; a note tells of the error at once, and it is raised at the end."""
     store, runs, notes, told = RecordStore(tmp_path / "runs"), suite(4), [], []
     write = store.write
 

@@ -68,7 +68,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def forge(place: Path, arrays: bytes | None = None, **changes: Any) -> None:
-    """Change a record on disk and mend all checksums."""
+    """Change a record on disk and fix all checksums."""
     fields = json.loads((place / "record.json").read_bytes())["record"]
     if arrays is not None:
         (place / "arrays.npz").write_bytes(arrays)

@@ -130,7 +130,7 @@ def torch_rates(recipe: TrainConfig, changes: int) -> list[float]:
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=changes)
     found = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that no step of the optimizer came between
+        warnings.simplefilter("ignore")  # about steps of the optimizer, of which there are none
         for _ in range(changes):
             found.append(schedule.get_last_lr()[0])
             schedule.step()

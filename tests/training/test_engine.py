@@ -80,7 +80,7 @@ def test_recipes_of_every_kind(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("make", [lambda: SmallCNN(4), lambda: ResNet18(4, width=8)], ids=["small-cnn", "resnet18"])
 @pytest.mark.parametrize("mixup", [0.0, 0.4])
 def test_images_cropped_and_mirrored(make: Callable[[], nn.Module], mixup: float) -> None:
-    """Also with batch norms, whose running statistics must begin anew when a lane is used again."""
+    """Also with batch norms, whose running statistics must be reset when a lane is used again."""
     jobs = [make_job(seed, DELIVERIES["sls"], selection=8) for seed in range(3)]
     assert_as_the_plain_loop(make, images(), jobs, replace(IMAGES, mixup=mixup, epochs=2), at_once=2)
 
@@ -246,7 +246,7 @@ def test_torch_and_the_inputs_are_left_alone() -> None:
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """A device on which only so many lanes fit at a time; each is counted until it is freed."""
+    """A device that holds only this many lanes at a time; each is counted until it is freed."""
     real = engine.Lane
 
     def limit(most: int) -> None:
@@ -299,7 +299,7 @@ def test_runs_that_are_not_alike() -> None:
 
 
 def test_dropout_is_refused() -> None:
-    """All lanes would draw from one generator, so that a run depended on those beside it."""
+    """All lanes would draw from one generator, so a run would depend on those beside it."""
     with pytest.raises(InputError) as error:
         outcomes(lambda: MLP(4, inputs=6), features(), [make_job(0)], FEATURES)
     assert str(error.value) == (
