@@ -2,7 +2,7 @@
 
     python benchmarks/kernels.py [--runs 8]
 
-Prints microseconds per run and step of 128 images, with TFLOP/s of convolutions and TB/s of norms (bytes that must move).
+Prints microseconds per run and step of 128 images, with TFLOP/s of convolutions and TB/s of norms (least bytes moved).
 """
 
 from __future__ import annotations

@@ -362,7 +362,7 @@ def test_unknown_methods_and_mixup_are_refused(here: Path, capsys: pytest.Captur
     assert "the method must be one of" in complaint(capsys, *arguments, "soft,slss")
     assert "mixup mixes batches" in complaint(capsys, *arguments, "soft,mixup")
     assert complaint(capsys, *arguments, " ,") == (
-        "a comparison needs a method, but got none. Name some of soft, multipass, deterministic-control, sls, "
+        "a comparison needs at least one method, but got none. Name some of soft, multipass, deterministic-control, sls, "
         "shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted."
     )
 

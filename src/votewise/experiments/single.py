@@ -115,7 +115,7 @@ def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> 
 
     if config.kind != "text" and inputs.shape[1:] != config.input_shape:
         raise InputError(
-            f"inputs must be {config.kind} of shape {config.input_shape}",
+            f"the model takes {config.kind} of shape {config.input_shape}",
             f"got {inputs.shape[1:]}",
             "Give inputs like those it was trained on",
         )
