@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,7 +13,7 @@ from votewise import __version__, metrics
 from votewise._checks import FloatArray, IntArray
 from votewise.datasets import load_vader
 from votewise.experiments.catalog import find_method
-from votewise.experiments.processes import in_processes
+from votewise.experiments.processes import ended_unexpectedly, in_processes
 from votewise.experiments.summarise import Outcome, compare_methods, hardest_items, in_words, least_p
 from votewise.report.content import Content
 from votewise.report.numbers import counted
@@ -65,7 +66,10 @@ def run_demo(
     runs = [DemoRun(votes, method, seed) for seed in range(seeds) for votes in DEMO_VOTES for method in DEMO_METHODS]
     outcomes: dict[int, DemoOutcome] = {}
     for place, future in in_processes(train_demo_run, runs, jobs=jobs):
-        outcomes[place] = future.result()
+        try:
+            outcomes[place] = future.result()
+        except BrokenProcessPool:
+            raise ended_unexpectedly("Add that line, or call again with fewer jobs.") from None
         if on_done is not None:
             on_done(outcomes[place])
     return [outcomes[place] for place in range(len(runs))]

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from votewise._errors import DivergedError, InputError, VotewiseError
+from votewise._errors import DivergedError, InputError
 from votewise.experiments.material import Material
-from votewise.experiments.processes import in_processes, tick
+from votewise.experiments.processes import ended_unexpectedly, in_processes, tick
 from votewise.experiments.run import (
     Models,
     RunConfig,
@@ -179,11 +179,7 @@ def _on_cores(
         except BrokenProcessPool:  # raised for all that are unfinished; finished ones may still follow
             broken = True
     if broken:
-        raise VotewiseError(
-            "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling "
-            "script does not do its work under if __name__ == '__main__':. Finished runs are kept; add that line, or "
-            "call again with fewer jobs."
-        )
+        raise ended_unexpectedly("Finished runs are kept; add that line, or call again with fewer jobs.")
 
 
 _material: Material | None = None  # of this worker process

@@ -78,6 +78,14 @@ def _check_main_is_guarded() -> None:
         )
 
 
+def ended_unexpectedly(advice: str) -> VotewiseError:
+    """The error to raise for a `BrokenProcessPool`."""
+    return VotewiseError(
+        "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling script "
+        f"does not do its work under if __name__ == '__main__':. {advice}"
+    )
+
+
 def tick(units: int = 1) -> None:
     """Count units of work done, for the parent's progress display."""
     if _ticks is not None:
