@@ -56,7 +56,7 @@ class Plan:
         """Plain values, as a record keeps them."""
         return {
             "curvature": {when: list(names) for when, names in self.curvature.items()},
-            "unknown": self.ood,  # its name in the records that are there, which are named by a hash of this
+            "unknown": self.ood,  # stored under this name, since records are named by a hash of these values
             "features": self.features,
             "trace_error": self.trace_error,
         }
@@ -186,7 +186,7 @@ def _ood_numbers(
 
         def scores(inputs: Tensor) -> Mapping[str, Any]:
             outputs = collect_outputs(model, inputs)
-            # Papers leave settings of ODIN and KNN open, so others are measured beside the usual ones.
+            # Papers leave settings of ODIN and KNN open, so others are measured as well as the usual ones.
             return {
                 **ood_scores(outputs, bank, k=min(_NEIGHBOUR, len(train))),
                 "odin": odin(model, inputs, std=subject.config.recipe.std),

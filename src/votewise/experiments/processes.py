@@ -81,8 +81,8 @@ def _check_main_is_guarded() -> None:
 def ended_unexpectedly(advice: str) -> VotewiseError:
     """The error to raise for a `BrokenProcessPool`."""
     return VotewiseError(
-        "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling script "
-        f"does not do its work under if __name__ == '__main__':. {advice}"
+        "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling "
+        f"script does not do its work under if __name__ == '__main__':. {advice}"
     )
 
 

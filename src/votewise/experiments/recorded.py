@@ -150,10 +150,9 @@ def _said(name: str, value: Any) -> str:
 
 
 def _facts(runs: Sequence[RunSummary], conditions: Sequence[Leaves], varied: Sequence[str], at: str) -> tuple[str, ...]:
-    silent = {*varied, *_TITLED, *_HIDDEN}
-    same = [
-        _said(name, value) for name, value in conditions[0] if value and name not in silent
-    ]  # 0 means the option is off
+    hidden = {*varied, *_TITLED, *_HIDDEN}
+    # An option whose value is 0 is off.
+    same = [_said(name, value) for name, value in conditions[0] if value and name not in hidden]
     devices = sorted({run.environment.get("device", "an unknown device") for run in runs})
     chosen = [run for run in runs if at == "best" and not run.config.get("selected")]
     return (

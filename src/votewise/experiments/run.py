@@ -35,7 +35,7 @@ class RunConfig:
         dataset: name of the data.
         data: checksum of the data.
         method: one of `METHODS`, or "mixup".
-        seed: root seed of split, redraw, start, order, augmentation and labels.
+        seed: root seed of split, redraw, initial weights, order, augmentation and labels.
         recipe: the training recipe.
         model: one of the models by name.
         votes: votes per item redrawn for training; None to train on the votes as they are.
