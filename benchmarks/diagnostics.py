@@ -61,7 +61,7 @@ def main() -> None:
     )
     print(f"curvature on all and a slice: {ours:.1f} s, {plain / ours:.1f} x as fast as the plain way ({plain:.1f} s)")
     others = [load_svhn(arguments.data), load_cifar100(arguments.data)]
-    timed("out of distribution", lambda: measure_run(subject, {"best": state}, Plan(unknown=True), others))
+    timed("out of distribution", lambda: measure_run(subject, {"best": state}, Plan(ood=True), others))
     timed("features and maps", lambda: measure_run(subject, {"best": state}, Plan(features=True)))
 
 

@@ -1,9 +1,9 @@
-"""Training images a second on one GPU: the engine beside a plain eager loop, in the same process.
+"""Training images per second on one GPU: the engine and a plain eager loop, in the same process.
 
     python benchmarks/engine.py [--at-once 8] [--epochs 30]
 
 The recipe is that of arXiv 2605.20642 (ResNet-18, 8,000 training and 2,000 held-out images of 32 x 32, batches of 128,
-evaluation after every epoch). The images are random: the work does not depend on what they show.
+evaluation after every epoch). The images are random, since the work does not depend on their content.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECIPE = replace(paper_recipe(), precision="bf16")
 
 
 def main() -> None:
-    """Measure, print a table, and say what the device's time is spent on."""
+    """Measure, print a table, and show what the device spends its time on."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--at-once", type=int, nargs="+", default=[8])
     parser.add_argument("--epochs", type=int, default=30)
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def plain_loop_rate(steps: int = 60) -> float:
-    """Images a second of the loop most people write, its tensors ready on the GPU."""
+    """Images per second of the loop most people write, with its tensors already on the GPU."""
     torch.backends.cudnn.benchmark = True
     with torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=True):
         model = ResNet18().cuda()
@@ -69,7 +69,7 @@ def plain_loop_rate(steps: int = 60) -> float:
 
 
 def engine_rate(at_once: int, epochs: int) -> tuple[float, float]:
-    """Training images a second of runs at once, evaluation included, and seconds before the first epoch ended."""
+    """Training images per second of runs at once, evaluation included, and seconds until the first epoch ended."""
     inputs, jobs = random_jobs(at_once)
     times: list[float] = []
 
@@ -80,7 +80,7 @@ def engine_rate(at_once: int, epochs: int) -> tuple[float, float]:
     start = time.perf_counter()
     for _ in train_jobs(ResNet18, inputs, jobs, with_epochs(epochs + 3), at_once=at_once, on_epoch=tick):
         pass
-    # Not the first epochs, nor the last, at whose end nothing more is queued: each would flatter the rate.
+    # Without the first epochs and the last, at whose end nothing more is queued: each would flatter the rate.
     return at_once * TRAIN * epochs / (times[-2] - times[1]), times[0] - start
 
 
@@ -104,7 +104,7 @@ def with_epochs(epochs: int) -> TrainConfig:
 
 
 def print_profile(runs: int = 8, steps: int = 5) -> None:
-    """Device time of a step of stacked runs by kind of kernel; streams overlap, so that the sum exceeds the step."""
+    """Device time of one step of stacked runs by kind of kernel; streams overlap, so the sum exceeds the step."""
     from torch.profiler import ProfilerActivity, profile
 
     from votewise.training.stacked import StackedResNet

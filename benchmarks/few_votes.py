@@ -1,8 +1,8 @@
-"""What helps where votes are few, on several texts: `python benchmarks/few_votes.py`, some minutes on 2 cores.
+"""What helps when votes are few, on several text data sets: `python benchmarks/few_votes.py`, some minutes on 2 cores.
 
-The demo's words, and ChaosNLI and POPQUORN if --data ($VOTEWISE_DATA if left out) has them as released. The demo's
-network is given few votes an item and scored on held-out items against all their votes; printed is what each method
-gains over soft labels in soft NLL (mean over seeds, and seeds on which it is ahead), with the last epoch and the best.
+The demo's words, and ChaosNLI and POPQUORN if they are in --data ($VOTEWISE_DATA if left out) as released. The demo's
+network is trained on few votes per item and scored on held-out items against all their votes. Prints how much each
+method gains over soft labels in soft NLL (mean over seeds, and seeds on which it is ahead), at the last and best epoch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ POPQUORN = "popquorn_offensiveness.csv"
 
 
 class Job(NamedTuple):
-    """One run: the source of its texts, votes an item, dropout, method and seed."""
+    """One run: the source of its texts, votes per item, dropout, method and seed."""
 
     source: Path | None
     votes: int
@@ -44,7 +44,7 @@ class Job(NamedTuple):
 
 
 def sources(folder: Path) -> dict[str, Path | None]:
-    """Files of texts by name; None for the words that come with votewise."""
+    """Files of texts by name; None for the words that are part of votewise."""
     files = {"ChaosNLI SNLI": CHAOS[0], "ChaosNLI MNLI": CHAOS[1], "POPQUORN": POPQUORN}
     there = {name: folder / file for name, file in files.items() if (folder / file).is_file()}
     return {"words": None, **there}
@@ -52,7 +52,7 @@ def sources(folder: Path) -> dict[str, Path | None]:
 
 @cache
 def material(source: Path | None) -> tuple[Votes, Tensor]:
-    """Votes and hashed texts, once a process."""
+    """Votes and hashed texts, loaded once per process."""
     votes = load_vader() if source is None else read_votes(source)
     texts = {} if source is None else texts_of(source)
     return votes, torch.from_numpy(hash_ngrams([texts.get(item, item) for item in votes.item_ids.tolist()]))

@@ -1,8 +1,8 @@
-"""Time of each GPU kernel of stacked ResNet-18s by stage, beside the library's convolutions on a stream a run.
+"""Time of each GPU kernel of stacked ResNet-18s by stage, and of the library's convolutions with one stream per run.
 
     python benchmarks/kernels.py [--runs 8]
 
-Prints microseconds a run and step of 128 images, with TFLOP/s of convolutions and TB/s of norms (bytes that must move).
+Prints microseconds per run and step of 128 images, with TFLOP/s of convolutions and TB/s of norms (least bytes moved).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DTYPE = torch.bfloat16
 
 
 def main() -> None:
-    """Measure stage by stage."""
+    """Measure each stage."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=8)
     runs: int = parser.parse_args().runs
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def time_convolutions(runs: int, channels: int, side: int) -> None:
-    """Forward with statistics, and the gradient of the input; ours, and the library's."""
+    """Forward pass with statistics, and gradient of the input: ours and the library's."""
     x = torch.randn(runs, BATCH, side, side, channels, device="cuda", dtype=DTYPE)
     weight = torch.randn(runs, channels, 3, 3, channels, device="cuda", dtype=DTYPE) / channels
     flop = 2 * 9 * channels**2 * BATCH * side**2
@@ -70,7 +70,7 @@ def time_norms(runs: int, channels: int, side: int) -> None:
 
 
 def report(name: str, work: Callable[[], object], runs: int, *, flop: float = 0, moved: float = 0) -> None:
-    """Print the median time of some work a run, and the rate that makes."""
+    """Print the median time of some work per run, and the resulting rate."""
     seconds = triton.testing.do_bench_cudagraph(work, return_mode="median") / 1000 / runs
     rate = f"{flop / seconds / 1e12:.0f} TFLOP/s" if flop else f"{moved / seconds / 1e12:.2f} TB/s"
     print(f"  {name:35} {seconds * 1e6:7.1f} us  {rate}", flush=True)

@@ -1,8 +1,8 @@
-"""What the paper leaves open about its recipe, settled by paired runs: each choice against the default, seed by seed.
+"""Settings that the paper leaves open, tested with paired runs: each choice against the default, seed by seed.
 
     python benchmarks/open_choices.py --data DIR --runs DIR --seeds 4 --methods soft --choices std fill
 
-Finished runs are kept in the folder of runs, so a larger call goes on where a smaller one stopped.
+Finished runs are kept in the folder of runs, so a larger call continues where a smaller one stopped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from votewise.datasets import load_cifar10h
-from votewise.experiments.execute import Listener, execute
+from votewise.experiments.execution import Listener, execute
 from votewise.experiments.material import Material
 from votewise.experiments.run import RunConfig, choose_device
 from votewise.papers.same_target import paper_recipe
@@ -36,7 +36,7 @@ METRICS = ("soft_nll_best", "soft_nll_last", "accuracy_best", "ece_best", "entro
 
 
 def main() -> None:
-    """Do what is missing, and print every choice beside the default."""
+    """Do the runs that are missing, and print every choice against the default."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--runs", type=Path, default=Path("runs"))

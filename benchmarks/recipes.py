@@ -1,7 +1,7 @@
-"""How far the demo's result depends on its recipe: `python benchmarks/recipes.py [SEEDS]`, a few minutes on 2 cores.
+"""How much the demo's result depends on its recipe: `python benchmarks/recipes.py [SEEDS]`, a few minutes on 2 cores.
 
 Prints soft NLL on held-out items after the last epoch (mean over seeds) for several lengths of training and strengths
-of dropout, with many and with few votes an item, and what hard deliveries and smoothed shares gain over soft labels.
+of dropout, with many and few votes per item, and how much hard deliveries and smoothed shares gain over soft labels.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def main() -> None:
     for place, future in in_processes(last_nll, jobs):
         nll[place] = future.result()
     means = nll.reshape(len(RECIPES), len(DEMO_VOTES), len(METHODS), seeds).mean(axis=3)
-    print(f"{seeds} seeds; gain: soft NLL of soft labels less that of {' / '.join(METHODS[1:])}")
+    print(f"{seeds} seeds; gain: soft NLL of soft labels minus that of {' / '.join(METHODS[1:])}")
     for (epochs, dropout), regimes in zip(RECIPES, means, strict=True):
-        told = []
+        lines = []
         for votes, (soft, *others) in zip(DEMO_VOTES, regimes, strict=True):
             gains = " / ".join(f"{soft - other:+.3f}" for other in others)
-            told.append(f"{votes:2} votes: soft {soft:.3f}, gain {gains}")
-        print(f"{epochs} epochs, dropout {dropout}: {'; '.join(told)}")
+            lines.append(f"{votes:2} votes: soft {soft:.3f}, gain {gains}")
+        print(f"{epochs} epochs, dropout {dropout}: {'; '.join(lines)}")
 
 
 if __name__ == "__main__":

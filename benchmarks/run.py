@@ -1,7 +1,7 @@
 """Benchmarks against peers, in one run, with ratios: `make bench`, or `python benchmarks/run.py [PART ...]`.
 
 Parts: reading, dawid-skene, delivery, score. Nothing here is a test: times depend on the machine. Reading is
-measured in processes of its own, so that peak memory is its own too; the other parts take the best of several.
+measured in separate processes, to measure its peak memory; the other parts take the best of several times.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve()
 
 
 def main() -> None:
-    """Run the parts asked for."""
+    """Run the parts that were asked for."""
     parts: dict[str, Callable[[], None]] = {
         "reading": reading,
         "dawid-skene": dawid_skene_part,
@@ -54,7 +54,7 @@ def reading(votes: int = 20_000_000, an_item: int = 10, annotators: int = 5_000)
     """A long table of 20 million votes: votewise.read_votes against pandas read and groupby."""
     rng = np.random.default_rng(0)
     item = np.repeat(np.arange(votes // an_item), an_item)
-    # Ten different annotators an item: one of each tenth of them.
+    # Ten different annotators per item: one from each tenth of them.
     annotator = rng.integers(0, annotators // an_item, size=votes) * an_item + np.tile(
         np.arange(an_item), votes // an_item
     )
@@ -103,13 +103,15 @@ def read_once(who: str, file: str) -> None:
         import pyarrow.parquet  # type: ignore[import-untyped]  # noqa: F401 - like pandas', imports are not counted
 
         start = time.perf_counter()
-        read_votes(file)  # counts, and what groupby does not give: every single vote, and no annotator twice on an item
+        read_votes(
+            file
+        )  # does more than groupby: keeps every single vote, and checks that no annotator votes twice on an item
     seconds = time.perf_counter() - start
     print(seconds, peak_gigabytes())
 
 
 def peak_gigabytes() -> float:
-    """Peak memory of this process alone (`getrusage` would count what its parent held when it was started)."""
+    """Peak memory of this process alone (`getrusage` would include what its parent held when it started)."""
     status = Path("/proc/self/status")
     if status.is_file():
         return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1e6
@@ -124,13 +126,13 @@ def dawid_skene_part() -> None:
     counts = cifar10h_counts()
     frame = spread_over_workers(counts, workers=2571)
     votes = read_votes(frame)
-    steps = 10  # both include their set-up, spread over the steps of one fit
+    steps = 10  # both include set-up, spread over the steps of one fit
     ours = best(lambda: dawid_skene(votes, most_steps=steps, tolerance=-np.inf)) / steps
     table = pd.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
     model = DawidSkene(n_iter=steps, tol=-1.0)
     theirs = best(lambda: model.fit(table), times=2) / len(model.loss_history_)
-    print(f"{len(frame):,} votes, {len(counts):,} items, 2,571 workers: {ours * 1e3:.1f} ms a step (best of 5)")
-    print(f"crowd-kit: {theirs * 1e3:.0f} ms a step; {theirs / ours:.0f} x as fast")
+    print(f"{len(frame):,} votes, {len(counts):,} items, 2,571 workers: {ours * 1e3:.1f} ms per step (best of 5)")
+    print(f"crowd-kit: {theirs * 1e3:.0f} ms per step; {theirs / ours:.0f} x as fast")
 
 
 def delivery() -> None:
@@ -178,7 +180,7 @@ def scoring(items: int = 1_000_000) -> None:
 
 
 def cifar10h_counts() -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """The real counts if they are there, else as many votes of the same shape."""
+    """The real counts if they are available, else simulated ones of the same shape."""
     folder = Path(os.environ.get("VOTEWISE_DATA") or HERE.parents[2] / "shared" / "data")
     if (folder / "cifar10h-counts.npy").is_file():
         return np.load(folder / "cifar10h-counts.npy")
@@ -188,14 +190,14 @@ def cifar10h_counts() -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
 
 
 def spread_over_workers(counts: np.ndarray[tuple[int, int], np.dtype[np.int64]], workers: int) -> pl.DataFrame:
-    """One row a vote; worker j gives the votes whose place in a walk round all workers is j: about 200 each."""
+    """One row per vote; workers take votes in turn, so each gives about 200."""
     item, label = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
     worker = np.random.default_rng(0).permutation(workers)[np.arange(len(item)) % workers]
     return pl.DataFrame({"task": item, "worker": worker, "label": label})
 
 
 def best(work: Callable[[], object], times: int = 5) -> float:
-    """Least time of several, in seconds."""
+    """The shortest of several times, in seconds."""
     took = []
     for _ in range(times):
         start = time.perf_counter()

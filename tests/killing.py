@@ -22,7 +22,7 @@ from pathlib import Path
 from process_work import gone
 from small_runs import feature_material, feature_run
 from votewise.experiments import processes
-from votewise.experiments.execute import execute, missing_runs
+from votewise.experiments.execution import execute, missing_runs
 from votewise.experiments.run import RunConfig, train_run
 from votewise.records import RecordStore, RunRecord, differences, run_id
 

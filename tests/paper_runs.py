@@ -67,7 +67,7 @@ def paper_diagnosis(config: RunConfig, material: Material) -> RunRecord:
     plan, rng = plan_of(run_of(config.to_dict())), rng_of(config, 1)
     parts = [f"{when}/{part}" for when, slices in plan.curvature.items() for part in slices]
     numbers = {f"{part}/{what}": 10 + rng.random() for part in parts for what in ("largest", "trace")}
-    if plan.unknown:
+    if plan.ood:
         numbers |= {f"{other}/{score}/auroc": rng.random() for other in OUTLIERS for score in MEASURED_SCORES}
     arrays = {}
     for where, rows in (("held_out", split_items(config, material).held_out), ("shared", shared_items(material))):
@@ -78,7 +78,7 @@ def paper_diagnosis(config: RunConfig, material: Material) -> RunRecord:
         arrays[f"{where}_maps_of_predicted"] = rng.random((len(rows), 4, 4)).astype(np.float16)
     return RunRecord(
         config=diagnosis_config(config, plan), status="done", numbers=numbers, arrays=arrays if plan.features else {},
-        timing={"seconds": 10.0 if plan.features else 5.0 if plan.unknown else 2.0},
+        timing={"seconds": 10.0 if plan.features else 5.0 if plan.ood else 2.0},
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from votewise.experiments.processes import in_processes, tick
 
 
 class _Add:
-    """Adds a task to what the setup said, counting as many ticks; 666 is deadly, and what is negative an error."""
+    """Adds a task to the base that the setup set, with that many ticks; 666 kills, and negative tasks are errors."""
 
     base = 0
 

@@ -59,7 +59,7 @@ def test_demo(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (out.returncode, out.stderr) == (0, "")
     told = json.loads(out.stdout)
-    assert [comparison["title"] for comparison in told["comparisons"]] == ["10 votes an item", "3 votes an item"]
+    assert [comparison["title"] for comparison in told["comparisons"]] == ["10 votes per item", "3 votes per item"]
     nll = [
         {row["method"]: np.mean(row["per_seed"]) for row in comparison["rows"]} for comparison in told["comparisons"]
     ]

@@ -146,7 +146,7 @@ def test_compare_as_a_process_and_again_from_its_records(here: Path, capsys: pyt
     assert list(said) == ["report", "items", "classes", "runs", "trained", "failed", "notes", "comparisons"]
     assert (said["items"], said["runs"], said["trained"], said["failed"]) == (60, 4, 4, [])
     assert said["classes"] == [EVIL, "cat", "dog"]
-    assert said["notes"] == ["60 of 60 images were resized and cut to 8 x 8 pixels."]
+    assert said["notes"] == ["60 of 60 images were resized and cropped to 8 x 8 pixels."]
     rows = said["comparisons"][0]["rows"]
     assert [row["method"] for row in rows] == ["soft", "sls"]
     assert all(len(row["per_seed"]) == 2 and np.isfinite(row["per_seed"]).all() for row in rows)
@@ -235,7 +235,7 @@ def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: 
     (here / "report.html").unlink()
     assert complaint(capsys, *arguments, "--runs", "all", "-q", code=1) == (
         "nothing can be compared, since a run failed on every seed (sls, soft; the first: it was not its day). "
-        "Change the recipe; --retry-failed does failed runs again."
+        "Change the recipe; --retry-failed repeats failed runs."
     )
     assert not (here / "report.html").exists()
     assert main([*arguments, "--runs", "some"]) == 1
@@ -324,7 +324,7 @@ def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytes
     message = complaint(capsys, *QUICK, "--learning-rate", "1000", "-q", code=1)
     assert message == (
         "nothing can be compared, since a run failed on every seed (soft, sls; the first: its soft NLL is infinite, since "
-        "its predictions rule out classes that people chose). Change the recipe; --retry-failed does failed runs again."
+        "it gives probability 0 to classes that people chose). Change the recipe; --retry-failed repeats failed runs."
     )
 
 
@@ -362,7 +362,7 @@ def test_unknown_methods_and_mixup_are_refused(here: Path, capsys: pytest.Captur
     assert "the method must be one of" in complaint(capsys, *arguments, "soft,slss")
     assert "mixup mixes batches" in complaint(capsys, *arguments, "soft,mixup")
     assert complaint(capsys, *arguments, " ,") == (
-        "a comparison needs a method, but got none. Name some of soft, multipass, deterministic-control, sls, "
+        "a comparison needs at least one method, but got none. Name some of soft, multipass, deterministic-control, sls, "
         "shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted."
     )
 
@@ -396,7 +396,7 @@ def test_ctrl_c_says_what_was_saved(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("votewise.experiments.execute.execute", stop)
+    monkeypatch.setattr("votewise.experiments.execution.execute", stop)
     arguments = ["compare", "votes.csv", "--features", "features.csv", "--methods", "soft,sls", "--seeds", "1"]
     assert main(arguments) == 130
     assert "saved" not in capsys.readouterr().err, "nothing is, without --runs"
@@ -587,7 +587,7 @@ def test_what_predict_refuses(here: Path, capsys: pytest.CaptureFixture[str]) ->
         capsys, *predict, "--features", "features.csv", "-o", "p.xlsx"
     )
     pl.read_csv("features.csv").drop("year").write_csv("fewer.csv")
-    assert "it has none named 'year'" in complaint(capsys, *predict, "--features", "fewer.csv", "-o", "p.csv")
+    assert "it has no column 'year'" in complaint(capsys, *predict, "--features", "fewer.csv", "-o", "p.csv")
     np.save("wrong.npy", np.zeros((4, 2)))
     assert complaint(capsys, *predict, "--features", "wrong.npy", "-o", "p.csv") == (
         "the model takes features of shape (3,), but got (2,). Give inputs like those it was trained on."

@@ -80,7 +80,7 @@ def test_what_differs_in_more_than_method_and_seed_is_not_compared(
     assert found == {
         "mine, all votes, epochs 2": ["soft", "sls, kept 5 epochs", "majority, α 1"],
         "mine, all votes, epochs 9": ["soft"],
-        "mine, 5 votes an item, epochs 2": ["sls"],
+        "mine, 5 votes per item, epochs 2": ["sls"],
     }
 
 
@@ -108,8 +108,8 @@ def test_what_cannot_be_compared_is_left_out_and_told(tmp_path: Path, capsys: py
     (runs / damaged / "record.json").write_text("{}", encoding="utf-8")
     told = report(runs, capsys=capsys)
     assert sorted(told["notes"]) == [
-        f"The record in '{runs / damaged}' must be whole, but the bytes of record.json have changed. Delete the folder "
-        "and run again; it will be repeated.",
+        f"The record in '{runs / damaged}' must be undamaged, but the bytes of record.json have changed. Delete the folder "
+        "and rerun to repeat this run.",
         "a record, seed –, is left out: it has no finite soft NLL.",
         "sls, seed 0, is left out: it has no finite soft NLL.",
         "sls, seed 1, is left out: the loss became NaN in epoch 1.",
@@ -126,7 +126,10 @@ def test_no_run_is_an_error_and_no_page(
     runs = stored(tmp_path, *records)
     runs.mkdir(exist_ok=True)
     assert main(["report", str(runs), "-o", str(tmp_path / "r.html")]) == 2
-    assert f"a report needs finished training runs, but none of {len(records)} record" in capsys.readouterr().err
+    assert (
+        f"a report needs finished training runs, but there is none among {len(records)} record"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "r.html").exists()
 
 

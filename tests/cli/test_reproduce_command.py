@@ -67,11 +67,11 @@ def test_tiny_from_data_to_numbers(
         assert line["distance"] is None
 
     monkeypatch.setattr(
-        "votewise.experiments.execute.train_run_with_models",
+        "votewise.experiments.execution.train_run_with_models",
         lambda *_, **__: pytest.fail("what is there is not trained again"),
     )
     monkeypatch.setattr(
-        "votewise.experiments.execute._on_cores", lambda *_: pytest.fail("what is there is not trained again")
+        "votewise.experiments.execution._on_cores", lambda *_: pytest.fail("what is there is not trained again")
     )
     assert main(tiny) == 0
     shown = capsys.readouterr()
@@ -126,7 +126,7 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
         for config in configs:  # type: ignore[attr-defined]
             keeper.keep(config, run.train_run(config, material), {})  # type: ignore[attr-defined, arg-type]
 
-    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
+    monkeypatch.setattr("votewise.experiments.execution._on_cores", in_this_process)
     tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1")
     assert main(tiny) == 1
     shown = capsys.readouterr()
@@ -136,7 +136,7 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
         "check the inputs."
     )
     monkeypatch.setattr(
-        "votewise.experiments.execute._on_cores", lambda *_: pytest.fail("failed runs are done again only if asked")
+        "votewise.experiments.execution._on_cores", lambda *_: pytest.fail("failed runs are done again only if asked")
     )
     assert main([*tiny, "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {"runs": 4, "failed": 4, "lines": []}

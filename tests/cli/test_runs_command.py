@@ -54,8 +54,8 @@ def break_one(store: RecordStore) -> tuple[str, str]:
     name = RUNS[0].run_id
     (store.folder / name / "arrays.npz").unlink()
     return name, (
-        f"the record in 'runs/{name}' must be whole, but arrays.npz is missing. "
-        "Delete the folder and run again; it will be repeated."
+        f"the record in 'runs/{name}' must be undamaged, but arrays.npz is missing. "
+        "Delete the folder and rerun to repeat this run."
     )
 
 

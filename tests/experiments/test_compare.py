@@ -1,4 +1,4 @@
-"""Comparisons without training: which runs they need, and what is said of handmade outcomes."""
+"""Comparisons without training: which runs they need, and the summary of handmade outcomes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def test_the_runs_of_a_comparison(material: Material) -> None:
     assert comparison_runs(replace(plan, at="best"), material)[0].selected == 0.1
     with pytest.raises(InputError, match="the model must take features, but 'ngram' takes text"):
         comparison_runs(replace(plan, model="ngram"), material)
-    with pytest.raises(InputError, match=r"a comparison needs a method, but got none\. Name some of soft, multipass, "):
+    with pytest.raises(
+        InputError, match=r"a comparison needs at least one method, but got none\. Name some of soft, multipass, "
+    ):
         replace(plan, methods=())
     alone = replace(material, votes=Votes.from_counts([[3]] * 50, classes=["a"]))
     with pytest.raises(InputError, match=r"at least two classes, but the votes have only 'a'\. Name those that nobody"):

@@ -1,4 +1,4 @@
-"""Diagnoses of runs: the numbers of the diagnostics room, on the right model and rows, whatever came in between."""
+"""Diagnoses of runs: the numbers of the diagnostics package, on the right model and rows, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from votewise.experiments.diagnose import (
     undiagnosed,
     unmeasured,
 )
-from votewise.experiments.execute import Keeping, Listener, execute
+from votewise.experiments.execution import Keeping, Listener, execute
 from votewise.experiments.material import Material
 from votewise.experiments.measure import Plan, Subject, measure_run, shared_items
 from votewise.experiments.run import RunConfig, model_maker, split_items, train_run_with_models
@@ -49,7 +49,7 @@ RUNS = [
     RunConfig("toy", MATERIAL.checksum, method, 0, replace(IMAGES, epochs=4), "small-cnn") for method in ("sls", "soft")
 ]
 PLANS = {
-    RUNS[0]: Plan({"best": ("full", "top-20%"), "common": ("full",)}, unknown=True, features=True),
+    RUNS[0]: Plan({"best": ("full", "top-20%"), "common": ("full",)}, ood=True, features=True),
     RUNS[1]: Plan({"last": ("full",)}),
 }
 PAIRS = [(RUNS[0], RUNS[1])]
@@ -69,7 +69,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
             seen.append(config)
             keeper.keep(config, *train_run_with_models(config, material, keep_epoch=keeper.keeping.epoch))
 
-    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
+    monkeypatch.setattr("votewise.experiments.execution._on_cores", in_this_process)
     monkeypatch.setattr(measure, "_MOST", 12)
     return seen
 
@@ -80,7 +80,7 @@ Pairs = list[tuple[RunConfig, RunConfig]]
 def do(
     store: RecordStore, plans: dict[RunConfig, Plan] = PLANS, pairs: Pairs = PAIRS, **options: Any
 ) -> list[RunRecord]:
-    """Run and diagnose; the diagnoses as they were told."""
+    """Run and diagnose; the diagnoses that the listener got."""
     told: list[RunRecord] = []
     listener = Listener(on_diagnosis=told.append)
     settings: dict[str, Any] = {"common_epoch": COMMON, "outliers": OTHERS, "device": "cpu", "listener": listener}
@@ -125,7 +125,7 @@ def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path) -> None
     np.testing.assert_array_equal(found.arrays["shared_maps"], maps.half().numpy())
 
 
-def test_what_does_not_fit_into_memory_is_measured_in_parts_after_it_was_let_go(
+def test_what_does_not_fit_into_memory_is_freed_and_measured_in_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     held: list[weakref.ref[torch.Tensor]] = []
@@ -149,7 +149,7 @@ def test_what_does_not_fit_into_memory_is_measured_in_parts_after_it_was_let_go(
     assert found["best/full/trace"] == pytest.approx(expected["best/full/trace"], rel=1e-4)
 
 
-def test_the_way_between_two_runs_ends_at_their_losses(tmp_path: Path) -> None:
+def test_the_barrier_between_two_runs_ends_at_their_losses(tmp_path: Path) -> None:
     store = RecordStore(tmp_path)
     do(store)
     found = diagnoses_of(store).read(run_id(barrier_config(*PAIRS[0])))
@@ -173,7 +173,7 @@ def test_weights_stay_where_they_are_wanted(tmp_path: Path) -> None:
     names = ("best.safetensors", "common.safetensors", "last.safetensors")
     assert [store.attached(run) for run in store.ids()] == [names, names]
     assert do(store) == []
-    assert [store.attached(run) for run in store.ids()] == [names, names], "a call that needed none leaves them alone"
+    assert [store.attached(run) for run in store.ids()] == [names, names], "a call that needs none leaves them alone"
 
 
 def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, trained: list[RunConfig]) -> None:
@@ -185,7 +185,7 @@ def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, trai
     assert (undiagnosed(PLANS, store), to_train_again({}, PAIRS, store)) == ({}, [])
 
 
-def test_an_interrupted_diagnosis_goes_on_from_the_weights(
+def test_an_interrupted_diagnosis_continues_from_the_weights(
     tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, real = RecordStore(tmp_path), module.measure_run
@@ -199,7 +199,7 @@ def test_an_interrupted_diagnosis_goes_on_from_the_weights(
     with pytest.raises(KeyboardInterrupt):
         do(store)
     monkeypatch.setattr(module, "measure_run", real)
-    assert len(do(store)) == 2  # the second run's, and the way between
+    assert len(do(store)) == 2  # the second run's, and the barrier
     assert trained == RUNS
 
 
@@ -216,11 +216,13 @@ def test_an_interrupted_call_leaves_no_weights_of_what_is_measured(tmp_path: Pat
     assert [bool(store.attached(run_id(run.to_dict()))) for run in RUNS] == [False, True]
 
 
-def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_diagnosis_that_fails_says_why_and_the_others_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any) -> Any:
         raise InputError("the loss must be finite", "got NaN", "Look for NaN in weights")
 
-    monkeypatch.setattr(measure, "_unknown", refuse)
+    monkeypatch.setattr(measure, "_ood_numbers", refuse)
     store = RecordStore(tmp_path)
     told = do(store)
     assert [record.status for record in told] == ["failed", "done", "done"]
@@ -234,7 +236,7 @@ def test_a_diagnosis_that_fails_says_why_and_the_others_go_on(tmp_path: Path, mo
     assert not any(store.attached(run_id(run.to_dict())) for run in RUNS)
 
 
-def test_a_way_that_could_not_be_measured_is_tried_again_if_asked(
+def test_a_barrier_that_could_not_be_measured_is_tried_again_if_asked(
     tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> Any:
@@ -268,7 +270,7 @@ def test_damaged_weights_fail_one_diagnosis(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_was_measured_of_other_models_is_measured_again(tmp_path: Path, trained: list[RunConfig]) -> None:
-    """As when a run is done again on a GPU, where it comes out otherwise."""
+    """As when a run is repeated on a GPU, where its result differs."""
     store = RecordStore(tmp_path)
     do(store)
     run = store.read(run_id(RUNS[0].to_dict()))
@@ -282,8 +284,8 @@ def test_what_was_measured_of_other_models_is_measured_again(tmp_path: Path, tra
     assert undiagnosed(PLANS, store) == {}
 
 
-def train_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a GPU, where a run that is done again does not come out the same: here from another start."""
+def train_differently(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, where a repeated run gives another result; here because it starts from other weights."""
     real = run.make_job
     monkeypatch.setattr(run, "make_job", lambda *arguments: replace(real(*arguments), seed=7))
 
@@ -291,15 +293,15 @@ def train_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_runs_of_a_pair_are_done_again_if_one_is(
     tmp_path: Path, trained: list[RunConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, plans = RecordStore(tmp_path), {RUNS[0]: Plan(unknown=True), RUNS[1]: Plan({"best": ("full",)})}
+    store, plans = RecordStore(tmp_path), {RUNS[0]: Plan(ood=True), RUNS[1]: Plan({"best": ("full",)})}
     do(store, plans, outliers=[])
-    train_otherwise(monkeypatch)
+    train_differently(monkeypatch)
     assert [record.status for record in do(store, plans)] == ["done"] * 3
     assert trained == RUNS * 2
     assert (undiagnosed(plans, store, outliers=OTHERS), unmeasured(PAIRS, store)) == ({}, [])
 
 
-def test_weights_are_wanted_of_all_that_are_paired_with_a_run_that_is_trained(tmp_path: Path) -> None:
+def test_weights_are_needed_of_all_runs_paired_with_one_that_is_trained(tmp_path: Path) -> None:
     store, runs = RecordStore(tmp_path), [replace(RUNS[0], seed=seed) for seed in range(4)]
     pairs, ends = [(runs[0], runs[1]), (runs[2], runs[1])], {"plain_losses": np.ones(2)}
     records = [RunRecord(config=run.to_dict(), status="done", numbers={"soft_nll_best": 1.0}) for run in runs]
@@ -318,19 +320,19 @@ def test_weights_are_wanted_of_all_that_are_paired_with_a_run_that_is_trained(tm
 
 
 @pytest.mark.parametrize("plan", [Plan({"last": ("full",)}), Plan(features=True)])
-def test_a_diagnosis_that_has_no_loss_of_the_best_model_tells_which_it_is_of(
+def test_a_diagnosis_without_a_loss_of_the_best_model_says_which_it_is_of(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, plans = RecordStore(tmp_path), {RUNS[0]: plan}
     (told,) = do(store, plans, pairs=[])
     assert told.numbers[OF_RUN] == store.read(run_id(RUNS[0].to_dict())).numbers["soft_nll_best"]
     assert undiagnosed(plans, store) == {}
-    train_otherwise(monkeypatch)
-    execute(RUNS[:1], MATERIAL, store, device="cpu", keeping=Keeping(anew=frozenset(RUNS)))
+    train_differently(monkeypatch)
+    execute(RUNS[:1], MATERIAL, store, device="cpu", keeping=Keeping(again=frozenset(RUNS)))
     assert undiagnosed(plans, store) == plans
 
 
-def test_diagnoses_that_do_not_tell_their_run_are_told_apart_by_their_loss(tmp_path: Path) -> None:
+def test_diagnoses_that_do_not_name_their_run_are_matched_by_their_loss(tmp_path: Path) -> None:
     """Those of earlier releases."""
     store, plans = RecordStore(tmp_path), {RUNS[0]: Plan({"best": ("full",)}), RUNS[1]: Plan({"last": ("full",)})}
     for told in do(store, plans, pairs=[]):
@@ -343,7 +345,7 @@ def test_diagnoses_that_do_not_tell_their_run_are_told_apart_by_their_loss(tmp_p
     assert list(undiagnosed(plans, store)) == RUNS[:1]
 
 
-def test_weights_without_the_checkpoint_that_a_plan_wants_do_not_do(tmp_path: Path, trained: list[RunConfig]) -> None:
+def test_weights_without_a_checkpoint_of_the_plan_are_not_enough(tmp_path: Path, trained: list[RunConfig]) -> None:
     store = RecordStore(tmp_path)
     execute(RUNS, MATERIAL, store, device="cpu", keeping=Keeping(models=True))
     assert "common.safetensors" not in store.attached(run_id(RUNS[0].to_dict()))
@@ -353,7 +355,7 @@ def test_weights_without_the_checkpoint_that_a_plan_wants_do_not_do(tmp_path: Pa
     assert undiagnosed(PLANS, store) == {}
 
 
-def test_what_was_not_at_hand_is_measured_when_it_is(tmp_path: Path, trained: list[RunConfig]) -> None:
+def test_missing_outliers_are_measured_once_they_are_there(tmp_path: Path, trained: list[RunConfig]) -> None:
     store = RecordStore(tmp_path)
     do(store, outliers=[])
     assert undiagnosed(PLANS, store) == {}
@@ -366,15 +368,13 @@ def test_what_was_not_at_hand_is_measured_when_it_is(tmp_path: Path, trained: li
 def test_a_common_checkpoint_needs_its_epoch(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         do(RecordStore(tmp_path), common_epoch=None)
-    assert str(error.value) == (
-        'a plan for the checkpoint "common" needs the epoch it is of, but got none. Pass common_epoch.'
-    )
+    assert str(error.value) == ('a plan for the checkpoint "common" needs its epoch, but got none. Pass common_epoch.')
 
 
 def test_a_run_that_diverged_has_nothing_to_diagnose(tmp_path: Path) -> None:
     config = replace(RUNS[0], recipe=replace(RUNS[0].recipe, learning_rate=1e30))
     store = RecordStore(tmp_path)
-    assert do(store, {config: Plan({"best": ("full",)}, unknown=True, features=True)}) == []
+    assert do(store, {config: Plan({"best": ("full",)}, ood=True, features=True)}) == []
     assert store.read(run_id(config.to_dict())).status == "failed"
 
 

@@ -66,7 +66,7 @@ def test_images_are_resized_by_the_shorter_side_and_cut_at_the_centre(tmp_path: 
     picture(tmp_path / "fits.png", (9, 9, 9), (16, 16))
     votes = votes_on("wide", "fits")
     material = join_inputs(votes, open_images(tmp_path, size=16, voted=votes.item_ids), name="d")
-    assert material.notes == ("1 of 2 images were resized and cut to 16 x 16 pixels.",)
+    assert material.notes == ("1 of 2 images were resized and cropped to 16 x 16 pixels.",)
     assert np.abs(material.inputs[0, :, 2:-2].astype(int) - (10, 200, 30)).max() <= 1
     assert (material.inputs[1] == 9).all()
 
@@ -113,9 +113,9 @@ def test_images_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     Image.fromarray(np.full((32, 32), 40_000, dtype=np.uint16)).save(tmp_path / "deep.png")
     message = refusal(open_images(tmp_path).load_all)
     assert message.startswith("every image must be readable, but 5 of 6 cannot be read ('bomb.png: ")
-    assert message.endswith("Mend or remove these files.")
+    assert message.endswith("Fix or remove these files.")
     assert "decompression bomb" in message
-    assert "deep.png: it has more than 8 bits a channel; convert it to 8" in message
+    assert "deep.png: it has more than 8 bits per channel; convert it to 8" in message
     assert all(name in message for name in ("cut.png", "garbage.jpg", "empty.png"))
 
 
@@ -149,8 +149,8 @@ def test_an_archive_of_images(tmp_path: Path) -> None:
     material = join_inputs(votes_on("x", "y", "z"), open_images(tmp_path / "b.npz"), name="d")
     assert (material.inputs == images[..., :1]).all()
     assert refusal(join_inputs, votes_on("x", "y"), open_images(tmp_path / "b.npz"), name="d") == (
-        "images without item ids must have a row for each of 2 items, in their order, but got 3. "
-        "Give the ids too, or the rows in the order of the votes."
+        "images without item ids must have one row for each of 2 items, in their order, but got 3. "
+        "Add the ids, or put the rows in the order of the votes."
     )
     assert "--size is for images in a folder" in refusal(open_images, tmp_path / "b.npz", size=32)
 
@@ -176,7 +176,7 @@ def test_archives_that_do_not_fit(tmp_path: Path) -> None:
     np.savez(path, images=images, ids=np.array(["a", "a"]))
     assert "item ids must be different" in refusal(open_images, path)
     np.savez(path, images=images, ids=np.array(["a"]))
-    assert "an id for each image" in refusal(open_images, path)
+    assert "one id for each image" in refusal(open_images, path)
     for junk in (b"", b"PK\x03\x04 junk", b"\x93NUMPY"):
         path.write_bytes(junk)
         assert "must be a .npz of plain arrays" in refusal(open_images, path)
@@ -204,7 +204,7 @@ def test_features_from_every_format(tmp_path: Path, suffix: str) -> None:
     assert material.inputs.tolist() == [[1, 10], [2, 20], [3, 30]]
     assert open_features(path, columns=("y",)).load_all()[1].tolist() == [[30], [10], [20]]
     assert refusal(open_features, path, columns=("z", "x")) == (
-        "the table must have the features the model was trained on, but it has none named 'z'. Add those columns."
+        "the table must have the features the model was trained on, but it has no column 'z'. Add those columns."
     )
 
 
@@ -218,7 +218,7 @@ def test_arrays_of_features(tmp_path: Path) -> None:
     ]
     np.save(path, np.array([[1.0, np.nan], [np.inf, 1], [1, 1]]))
     assert refusal(open_features, path) == (
-        "features must be finite numbers, but rows 0, 1 hold NaN or infinity. Mend or remove them."
+        "features must be finite numbers, but rows 0, 1 hold NaN or infinity. Fix or remove them."
     )
     np.save(path, np.array([1.0, 2.0]))
     assert "an array of features must be numbers, items x features" in refusal(open_features, path)
@@ -229,21 +229,24 @@ def test_arrays_of_features(tmp_path: Path) -> None:
     [
         (
             "item,x,kind\na,1,red\nb,2,blue\n",
-            "features must be finite numbers, but column 'kind' has 2 other cells (items 'a', 'b'; the first is 'red'). "
+            "features must be finite numbers, but 2 cells of column 'kind' are not (items 'a', 'b'; the first is 'red'). "
             "Fill them in, turn categories into numbers, or remove the column.",
         ),
         (
             "item,x\na,1\nb,\nc,nan\nd,1e40\n",
-            "features must be finite numbers, but column 'x' has 3 other cells (items 'b', 'c', 'd'; the first is None). "
+            "features must be finite numbers, but 3 cells of column 'x' are not (items 'b', 'c', 'd'; the first is None). "
             "Fill them in, turn categories into numbers, or remove the column.",
         ),
         (
             "nr,x\n" + "".join(f"{10 + i},{i / 7}\n" for i in range(9)),
-            "each column of a table of features must be a feature, or named as the item's, but column 'nr' has another "
-            "whole number in every row, like ids. Say --item nr, or name it item_id.",
+            "each column of a table of features must be a feature, or named as the item column, but column 'nr' has a different "
+            "whole number in every row, like ids. Pass --item nr, or name it item_id.",
         ),
         ("item,x\n", "a table of features needs at least one row, but it has none. Check the file."),
-        ("item\na\nb\n", "a table of features needs a column beside the items', but 'item' is alone. Add one."),
+        (
+            "item\na\nb\n",
+            "a table of features needs a column besides the item column, but it has only 'item'. Add one.",
+        ),
         (
             "item,x\na,1\na,2\n",
             "item ids must be different and not empty, but 1 come more than once ('a'). Give each item one row and one id.",
@@ -285,7 +288,7 @@ def test_texts(tmp_path: Path) -> None:
     path.write_text("id,text\na,x\nb,\n", encoding="utf-8")
     assert refusal(open_texts, path) == "every item needs a text, but items 'b' have none. Fill them in."
     np.save(tmp_path / "t.npy", np.zeros((2, 2)))
-    assert "texts must come in a table" in refusal(open_texts, tmp_path / "t.npy")
+    assert "texts must be in a table" in refusal(open_texts, tmp_path / "t.npy")
 
 
 # --- lining up
@@ -300,11 +303,11 @@ def test_items_that_only_one_side_knows(tmp_path: Path) -> None:
     votes = votes_on("a", "b", "c")
     assert refusal(join_inputs, votes, features_of(tmp_path, "a", "c"), name="d") == (
         "votes and features must have the same items, but got 1 item without features ('b'). "
-        "Write ids alike, add what is missing, or leave these out with --missing-inputs drop."
+        "Use the same ids in both, add what is missing, or leave these out with --missing-inputs drop."
     )
     assert refusal(join_inputs, votes, features_of(tmp_path, "a", "b", "c", "d", "<i>"), name="d") == (
         "votes and features must have the same items, but got 2 rows of features without votes ('d', '<i>'). "
-        "Write ids alike, add what is missing, or leave these out with --missing-inputs drop."
+        "Use the same ids in both, add what is missing, or leave these out with --missing-inputs drop."
     )
     typo = refusal(join_inputs, votes, features_of(tmp_path, "a", "zzz", "c"), name="d")
     assert "but got 1 item without features ('b') and 1 row of features without votes ('zzz')." in typo
@@ -314,7 +317,8 @@ def test_items_that_only_one_side_knows(tmp_path: Path) -> None:
     assert material.notes == ("Left out: 1 item without features ('b') and 1 row of features without votes ('z').",)
     strangers = refusal(join_inputs, votes, features_of(tmp_path, "x", "y"), name="d", missing="drop")
     assert strangers.startswith(
-        "votes and features must call their items alike, but no id of the votes ('a', 'b', 'c')"
+        "votes and features must share item ids, but they share none: the votes have 'a', 'b', 'c', the features 'x', "
+        "'y'. Use the same ids in both;"
     )
 
 

@@ -1,4 +1,4 @@
-"""What is measured of a run, each reading beside a way of its own to it, and apart from those it could be taken for."""
+"""What is measured of a run: each number against a separate computation, and unequal to those it could be mistaken for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OUTLIERS = [
     OutlierImages(name, faint_images(50, contrast), np.zeros(50, dtype=np.int64), f"{name}.npz")
     for name, contrast in (("faint", 4), ("strong", 5))
 ]
-# A score of two images that are all but equal may fall either way: so much of an AUROC is one pair.
+# Two images with nearly equal scores may be ordered either way; this is how much of an AUROC one pair is.
 ONE_PAIR = 1.01 / (60 * 50)
 
 
@@ -97,7 +97,7 @@ class Measured:
 @pytest.fixture(scope="module")
 def measured() -> Measured:
     state = weights(RUN, MATERIAL, seed=0)
-    subject, plan = Subject(RUN, MATERIAL, "cpu"), Plan(unknown=True, features=True)
+    subject, plan = Subject(RUN, MATERIAL, "cpu"), Plan(ood=True, features=True)
     return Measured(network(state), *measure_run(subject, {"best": state}, plan, OUTLIERS), split_items(RUN, MATERIAL))
 
 
@@ -188,7 +188,7 @@ def test_the_table_has_no_other_scores(measured: Measured) -> None:
 def test_neighbours_that_are_not_there_are_not_asked_for() -> None:
     run = replace(RUN, held_out=0.9, selected=0.0)
     state, rows = weights(run, MATERIAL, seed=0), split_items(run, MATERIAL)
-    numbers, _ = measure_run(Subject(run, MATERIAL, "cpu"), {"best": state}, Plan(unknown=True), OUTLIERS[:1])
+    numbers, _ = measure_run(Subject(run, MATERIAL, "cpu"), {"best": state}, Plan(ood=True), OUTLIERS[:1])
     assert len(rows.train) == 30
     assert {f"knn_{k}" for k in (1, 5, 10, 200)} & {name.split("/")[1] for name in numbers} == {
         "knn_1", "knn_5", "knn_10",

@@ -83,7 +83,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> N
     parent, workers = start(tmp_path)
     try:
         assert not any(map(gone, workers))
-        os.kill(parent.pid, how)  # the parent alone: nobody tells the workers
+        os.kill(parent.pid, how)  # the parent alone: nothing signals the workers
         wait_until(lambda: all(map(gone, workers)), within=10)
         assert parent.wait(timeout=10) != 0
     finally:
@@ -104,3 +104,15 @@ def test_a_script_without_a_guard_ends_with_a_hint_and_does_not_hang(tmp_path: P
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "Put what the script does under if __name__ == '__main__':." in done.stderr
+
+
+def test_a_demo_without_a_guard_names_the_guard(tmp_path: Path) -> None:
+    script = tmp_path / "no_guard.py"
+    script.write_text("from votewise.experiments.demo import run_demo\nrun_demo(1, jobs=1)\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "votewise._errors.VotewiseError: a training process ended unexpectedly: the system ended it, probably for lack of "
+        "memory, or the calling script does not do its work under if __name__ == '__main__':. Add that line, or call again "
+        "with fewer jobs.\n"
+    )

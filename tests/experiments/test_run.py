@@ -1,4 +1,4 @@
-"""Runs from votes to record, and suites of them: only what is missing is done, and what is done is kept."""
+"""Runs from votes to record, and suites of them: only missing runs are done, and finished ones are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from votewise._errors import InputError, VotewiseError
 from votewise.experiments import estimate, run
 from votewise.experiments.catalog import METHODS
 from votewise.experiments.estimate import expected_seconds, training_images
-from votewise.experiments.execute import Keeping, Listener, execute, missing_runs
+from votewise.experiments.execution import Keeping, Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.run import (
     RunConfig,
@@ -54,7 +54,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
             trained.append(config)
             keeper.keep(config, train_run(config, material), {})
 
-    monkeypatch.setattr("votewise.experiments.execute._on_cores", in_this_process)
+    monkeypatch.setattr("votewise.experiments.execution._on_cores", in_this_process)
     return trained
 
 
@@ -282,7 +282,7 @@ def test_failed_runs_are_done_again_only_if_asked(here: list[RunConfig], tmp_pat
 @pytest.mark.usefixtures("here")
 def test_a_finished_record_stands_if_the_run_fails_when_it_is_done_anew(tmp_path: Path) -> None:
     runs = [FAILING, *suite(2)]
-    store, keeping = RecordStore(tmp_path / "runs"), Keeping(anew=frozenset(runs))
+    store, keeping = RecordStore(tmp_path / "runs"), Keeping(again=frozenset(runs))
     before = [RunRecord(config=run.to_dict(), status="done", numbers={"soft_nll_best": 9.0}) for run in runs]
     for record in before:
         store.write(record)
@@ -310,7 +310,7 @@ def test_a_damaged_record_is_done_again_and_kept_aside(here: list[RunConfig], tm
 
 
 def test_a_full_disk(here: list[RunConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other runs go on and are kept; the refusal is told at once, and raised in the end."""
+    """The other runs continue and are kept; a note tells of the error at once, and it is raised at the end."""
     store, runs, notes, told = RecordStore(tmp_path / "runs"), suite(4), [], []
     write = store.write
 
@@ -351,8 +351,9 @@ def test_a_process_that_the_system_ends(tmp_path: Path) -> None:
     with pytest.raises(VotewiseError) as error:
         execute([*runs[:2], deadly, *runs[2:]], MATERIAL, store, device="cpu", jobs=1)
     assert str(error.value) == (
-        "a process that was training was ended by the system, probably for lack of memory. Finished runs are kept; "
-        "call again with fewer --jobs."
+        "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling script "
+        "does not do its work under if __name__ == '__main__':. Finished runs are kept; add that line, or call again with "
+        "fewer jobs."
     )
     assert missing_runs(runs, store) == runs[2:]
     assert store.faults() == []
@@ -370,7 +371,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         assert choose_device("cpu") == "cpu"
     with pytest.raises(InputError) as error:
         choose_device("cuda")
-    assert str(error.value) == "the device must be there, but torch finds no GPU. Pass --device cpu, or auto."
+    assert str(error.value) == "the device must be available, but torch finds no GPU. Pass --device cpu, or auto."
     with pytest.raises(InputError) as error:
         choose_device("gpu")
     assert str(error.value) == "the device must be one of auto, cpu, cuda, but got 'gpu'. Did you mean 'cpu'?"
@@ -391,10 +392,10 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     real: Callable[..., Any] = train_run_with_models
     monkeypatch.setattr(training, "train_jobs", on_cpu)
     monkeypatch.setattr(
-        "votewise.experiments.execute.train_run_with_models",
+        "votewise.experiments.execution.train_run_with_models",
         lambda *args, **options: real(*args, **{**options, "device": "cpu"}),
     )
-    monkeypatch.setattr("votewise.experiments.execute.choose_device", lambda _: "cuda")
+    monkeypatch.setattr("votewise.experiments.execution.choose_device", lambda _: "cuda")
     monkeypatch.setattr(run, "environment", lambda device: {"device_kind": device})
     return calls
 
@@ -480,3 +481,49 @@ def _tensor(material: Material) -> Any:
     import torch
 
     return torch.tensor(material.inputs)
+
+
+def test_the_images_of_runs_of_different_sizes_are_counted_each(tmp_path: Path) -> None:
+    """As they are counted in the processes: each run by its own number of training items."""
+    runs, images = [feature_run(MATERIAL, held_out=share) for share in (0.2, 0.5)], []
+    execute(runs, MATERIAL, device="cpu", jobs=1, listener=Listener(on_images=images.append))
+    assert sum(images) == sum(training_images(config, MATERIAL) for config in runs)
+    assert len({training_images(config, MATERIAL) for config in runs}) == 2
+
+
+def test_a_config_survives_being_stored() -> None:
+    for config in (feature_run(MATERIAL), feature_run(MATERIAL, votes=3, hold=2, selected=0.1, recipe__mixup=0.5)):
+        record = RunRecord(config=config.to_dict(), status="done")
+        assert RunConfig.from_dict(record.config) == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sed": 1}, "a name in the config of a run must be one of dataset, data, method, seed, recipe, model, votes, hold, held_out, selected, version, but got 'sed'. Did you mean 'seed'?"),
+        ({"version": 7}, "the run must be of version 1, but got 7. Use the votewise that made it."),
+        ({"recipe": {"epoch": 1}}, "Did you mean 'epochs'?"),
+    ],
+)  # fmt: skip
+def test_stored_configs_that_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        RunConfig.from_dict({**feature_run(MATERIAL).to_dict(), **changes})
+    assert str(error.value).endswith(message)
+
+
+def test_a_stored_config_must_be_complete() -> None:
+    stored = feature_run(MATERIAL).to_dict()
+    del stored["seed"], stored["version"]
+    with pytest.raises(InputError) as error:
+        RunConfig.from_dict(stored)
+    assert str(error.value) == (
+        "the config of a run must be complete, but it lacks 'seed', 'version'. Use what to_dict returned."
+    )
+
+
+def test_softmax_is_exact_and_takes_large_logits() -> None:
+    logits = np.random.default_rng(0).normal(scale=30, size=(200, 7)).astype(np.float32)
+    exact = logits.astype(np.float64)
+    expected = np.exp(exact - exact.max(axis=1, keepdims=True))
+    np.testing.assert_array_equal(softmax(logits), expected / expected.sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(softmax([[1e4, 0.0]]), [[1.0, 0.0]])

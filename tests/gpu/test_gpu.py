@@ -14,7 +14,7 @@ from torch import nn
 from small_runs import disputed_votes, feature_material, feature_run, images, make_job, unequal_parts
 from votewise import SLS, Multipass, Soft, Votes
 from votewise._errors import DivergedError
-from votewise.experiments.execute import execute
+from votewise.experiments.execution import execute
 from votewise.models.resnet import ResNet18, _convolve_few_channels
 from votewise.records import differences
 from votewise.training import Job, TrainConfig, Trained, train_job, train_jobs

@@ -136,8 +136,8 @@ def test_records_that_cannot_be_read_are_told(
     assert json.loads(shown.out)["there"] == 1
     assert shown.err == (
         f"votewise: 1 of 2 records in {store.folder} cannot be read and are left out; the first: the record in "
-        f"{str(damaged)!r} must be whole, but best.safetensors is missing. Delete the folder and run again; it will be "
-        "repeated.\n"
+        f"{str(damaged)!r} must be undamaged, but best.safetensors is missing. Delete the folder and rerun to repeat this "
+        "run.\n"
     )
 
 

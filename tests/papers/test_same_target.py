@@ -202,7 +202,7 @@ def test_what_is_measured_of_each_run(material: Material) -> None:
         ("shuffled-sls", True, 3): 5, ("soft", False, 3): 20, ("sls", False, 3): 20,
     }  # fmt: skip
     assert all("full" in plan.curvature["best"] for plan in plans.values())
-    assert sum(plan.unknown for plan in plans.values()) == 65
+    assert sum(plan.ood for plan in plans.values()) == 65
     assert Counter(run.method for run, plan in plans.items() if plan.features) == {"soft": 10, "sls": 10}
     assert [
         (first.method, second.method, first.seed == second.seed) for first, second in barrier_pairs(list(plans))

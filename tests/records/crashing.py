@@ -99,7 +99,7 @@ def kill_at_random(folder: Path) -> None:
         assert_nothing_lost(before, after)
         interrupted += bool(leftovers(store))
         before = after
-        if len(after) == RUNS and set(after.values()) == {"done"}:  # nothing left to write: begin anew
+        if len(after) == RUNS and set(after.values()) == {"done"}:  # nothing left to write: start again
             shutil.rmtree(folder)
             before = {}
     store.write(record(RUNS + 1), {"best": save})

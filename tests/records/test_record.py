@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
+from copy import deepcopy
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -71,7 +74,7 @@ def test_near_values_have_other_ids(one: Any, other: Any) -> None:
     assert run_id({"x": one}) != run_id({"x": other})
 
 
-PLAIN_REMEDY = "Use dict, list, str, int, finite float, bool and None, nothing else."
+PLAIN_REMEDY = "Use only dict, list, str, int, finite float, bool and None."
 
 
 def holding_itself() -> dict[str, Any]:
@@ -91,10 +94,10 @@ def holding_itself() -> dict[str, Any]:
         ({"x": b"y"}, f"config['x'] must be plain JSON, but it is of type bytes. {PLAIN_REMEDY}"),
         ({"x": 10**5000}, f"config['x'] must be plain JSON, but it has more than 1,000 digits. {PLAIN_REMEDY}"),
         ({1: 2}, "a key of config must be str, but got int. Pass text."),
-        ({"\ud83d": 1}, "a key of config must be text, but '\\ud83d' has half a character (a surrogate). Mend or remove it."),
-        ({"x": "\ud83d"}, "config['x'] must be text, but '\\ud83d' has half a character (a surrogate). Mend or remove it."),
+        ({"\ud83d": 1}, "a key of config must be text, but '\\ud83d' has half a character (a surrogate). Fix or remove it."),
+        ({"x": "\ud83d"}, "config['x'] must be text, but '\\ud83d' has half a character (a surrogate). Fix or remove it."),
         (["x"], "config must be dict, but got list. Pass a dict of plain JSON values."),
-        (holding_itself(), "config must be plain JSON, but it is nested too deeply or holds itself. Make it flatter."),
+        (holding_itself(), "config must be plain JSON, but it is nested too deeply or contains itself. Make it flatter."),
     ],
 )  # fmt: skip
 def test_configs_that_are_not_plain(config: Any, message: str) -> None:
@@ -110,13 +113,13 @@ def test_configs_that_are_not_plain(config: Any, message: str) -> None:
         ({"status": "finished"}, "status must be one of done, failed, but got 'finished'. Pick one of those."),
         (
             {"status": "failed"},
-            "a failed run needs a reason and a finished one none, but status 'failed' came with failure None. "
-            "Give failure= with status='failed', and only then.",
+            "a failed run must have a reason and a finished one must not, but got status 'failed' with failure None. "
+            "Pass failure= with status='failed' only.",
         ),
         (
             {"failure": "NaN"},
-            "a failed run needs a reason and a finished one none, but status 'done' came with failure 'NaN'. "
-            "Give failure= with status='failed', and only then.",
+            "a failed run must have a reason and a finished one must not, but got status 'done' with failure 'NaN'. "
+            "Pass failure= with status='failed' only.",
         ),
         ({"curves": [1.0]}, "curves must be Mapping, but got list. Pass a dict."),
         ({"curves": {"a": [[1.0]]}}, "curves 'a' must hold a number for each epoch, but got float64 of shape (1, 1). Pass a list of numbers."),
@@ -154,7 +157,7 @@ def test_arrays_that_are_refused(array: Any, got: str) -> None:
         record(arrays={"x": array})
     assert str(error.value) == (
         f"array 'x' must be a NumPy array of booleans, whole numbers, floats or text, but got {got}. "
-        "Convert it; arrays of objects are never stored, since reading them would run code."
+        "Convert it; arrays of objects are never stored, since reading them could run code."
     )
 
 
@@ -213,3 +216,18 @@ def test_equal_records() -> None:
 def test_differences_are_named(changes: dict[str, Any], expected: list[str]) -> None:
     assert differences(record(), record(**changes)) == differences(record(**changes), record()) == expected
     assert not same_result(record(), record(**changes))
+
+
+def test_no_part_of_a_record_can_be_changed() -> None:
+    kept = record()
+    for part in (kept.config, kept.numbers, kept.curves, kept.arrays, kept.environment, kept.timing):
+        with pytest.raises(TypeError, match="a record is read-only; make another one with dataclasses"):
+            part["new"] = 1  # type: ignore[index]
+    with pytest.raises(TypeError):
+        kept.numbers.update(best_epoch=9)
+    with pytest.raises(TypeError):
+        record(config={"recipe": {"epochs": 1}}).config["recipe"]["epochs"] = 2  # type: ignore[index,call-overload]
+    for copy in (pickle.loads(pickle.dumps(kept)), deepcopy(kept), replace(kept)):
+        assert same_result(copy, kept)
+        with pytest.raises(TypeError):
+            del copy.numbers["best_epoch"]

@@ -59,9 +59,7 @@ def names(folder: Path) -> list[str]:
 
 
 def remedy(place: Path, got: str) -> str:
-    return (
-        f"the record in {str(place)!r} must be whole, but {got}. Delete the folder and run again; it will be repeated."
-    )
+    return f"the record in {str(place)!r} must be undamaged, but {got}. Delete the folder and rerun to repeat this run."
 
 
 def sealed(content: bytes) -> bytes:
@@ -70,7 +68,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def forge(place: Path, arrays: bytes | None = None, **changes: Any) -> None:
-    """Change a record on disk and mend all checksums."""
+    """Change a record on disk and fix all checksums."""
     fields = json.loads((place / "record.json").read_bytes())["record"]
     if arrays is not None:
         (place / "arrays.npz").write_bytes(arrays)
@@ -281,7 +279,7 @@ def test_a_newer_schema_is_left_alone(store: RecordStore, place: Path) -> None:
     forge(place, schema=2, config="of a kind yet to come")
     before = (place / "record.json").read_bytes()
     message = (
-        f"the record in {str(place)!r} must be of schema version 1 or older, but it is of version 2. "
+        f"the record in {str(place)!r} must have schema version 1 or older, but got version 2. "
         "Read it with a newer votewise."
     )
     for use in (store.read, store.read_summary, store.has, lambda _: store.write(DONE)):
@@ -440,7 +438,7 @@ def test_another_result_of_the_same_run_is_an_error(store: RecordStore, place: P
     assert str(error.value) == (
         f"a run done twice must give the same result as in {str(place)!r}, "
         "but 'numbers.best_epoch', 'numbers.soft_nll_best' differ. "
-        "Find out what config does not tell apart, or delete that folder and write again."
+        "Something outside the config affects the result; find it, or delete that folder."
     )
     assert differences(store.read(DONE.run_id), DONE) == []
 

@@ -123,5 +123,5 @@ def test_what_are_no_images(values: torch.Tensor, got: str) -> None:
     with pytest.raises(InputError) as error:
         Inputs.place(values, recipe, "cpu")
     assert str(error.value) == (
-        f"images must be uint8 of shape (N, H, W, 3), but {got}. Pass them so, or leave mean and std empty."
+        f"images must be uint8 of shape (N, H, W, 3), but {got}. Convert them, or leave mean and std empty."
     )

@@ -68,25 +68,25 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"colour": 1}, "its config is wrong: a name in the config must be one of .* but got 'colour'"),
-        ({"format": 2}, "its config is wrong: the model must be of format 1, but it is of another"),
+        ({"colour": 1}, "its config is invalid: a name in the config must be one of .* but got 'colour'"),
+        ({"format": 2}, "its config is invalid: the model must have format 1, but got format 2"),
         ({"model": "resnet"}, "the model must be one of"),
         ({"model": ["mlp"]}, "the model must be one of"),
         ({"kind": "images"}, "the model must take images, but 'mlp' takes features"),
-        ({"kind": "sounds"}, "its config is wrong: the kind of inputs must be one of"),
+        ({"kind": "sounds"}, "its config is invalid: the kind of inputs must be one of"),
         ({"input_shape": [6]}, r"'standardise.mean' has the shape \(5,\) instead of \(6,\)"),
         ({"input_shape": [2**30]}, r"'standardise.mean' has the shape \(5,\) instead of \(1073741824,\)"),
         ({"input_shape": [2**40]}, "a shape must be positive whole numbers, but got 1099511627776"),
         ({"input_shape": [True]}, "a shape must be positive whole numbers, but got True"),
         ({"input_shape": []}, "its config describes no network"),
-        ({"input_shape": 5}, "its config is wrong: 'int' object is not iterable"),
+        ({"input_shape": 5}, "its config is invalid: 'int' object is not iterable"),
         ({"classes": ["a", "b", "c"]}, r"'head.weight' has the shape \(2, 64\) instead of \(3, 64\)"),
-        ({"classes": ["a", "a"]}, "its config is wrong: class names must be different"),
-        ({"classes": []}, "its config is wrong: class names must be different"),
-        ({"recipe": {"epoch": 3}}, "its config is wrong: a name in the recipe must be one of"),
-        ({"recipe": []}, "its config is wrong"),
-        ({"recipe": {"epochs": "x"}}, "its config is wrong: epochs must be a whole number"),
-        ({"reading": 5}, "its config is wrong"),
+        ({"classes": ["a", "a"]}, "its config is invalid: class names must be different"),
+        ({"classes": []}, "its config is invalid: class names must be different"),
+        ({"recipe": {"epoch": 3}}, "its config is invalid: a name in the recipe must be one of"),
+        ({"recipe": []}, "its config is invalid"),
+        ({"recipe": {"epochs": "x"}}, "its config is invalid: epochs must be a whole number"),
+        ({"reading": 5}, "its config is invalid"),
     ],
 )  # fmt: skip
 def test_configs_that_do_not_fit(tmp_path: Path, changes: dict[str, object], message: str) -> None:
@@ -110,9 +110,11 @@ def test_foreign_files(tmp_path: Path) -> None:
         load_model(path)
     for text in ("[]", "{", "null", "1" * 5000, "[" * 100_000):
         save_file(state, path, metadata={"votewise": text})
-        with pytest.raises(InputError, match="its config is wrong"):
+        with pytest.raises(InputError, match="its config is invalid"):
             load_model(path)
-    with pytest.raises(InputError, match=r"^the model must be a file, but '.*nothing' is none\. Check the path\.$"):
+    with pytest.raises(
+        InputError, match=r"^the model must be a file, but '.*nothing' was not found\. Check the path\.$"
+    ):
         load_model(tmp_path / "nothing")
     with pytest.raises(InputError, match="the model must be a file"):
         load_model(tmp_path)

@@ -7,6 +7,7 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -55,9 +56,14 @@ NO_IMAGES = "crop and flip need images, which are normalised, but mean and std a
         ({"learning_rate": math.inf}, rates("inf and 0.0001")),
         ({"learning_rate": math.nan}, rates("nan and 0.0001")),
         ({"weight_decay": -1.0}, rates("0.01 and -1.0")),
+        ({"learning_rate": True}, rates("True and 0.0001")),
+        ({"learning_rate": "fast"}, rates("'fast' and 0.0001")),
         ({"mean": (0.5,)}, channels("(0.5,) and ()")),
         ({"mean": (0.5,), "std": (0.0,)}, channels("(0.5,) and (0.0,)")),
         ({"mean": (0.5,), "std": (math.nan,)}, channels("(0.5,) and (nan,)")),
+        ({"mean": (math.nan,), "std": (1.0,)}, channels("(nan,) and (1.0,)")),
+        ({"mean": 0.5}, channels("0.5 and ()")),
+        ({"mean": "a", "std": "b"}, channels("'a' and 'b'")),
         ({"crop": 4}, NO_IMAGES),
         ({"flip": True}, NO_IMAGES),
         (
@@ -124,7 +130,7 @@ def torch_rates(recipe: TrainConfig, changes: int) -> list[float]:
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=changes)
     found = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that no step of the optimizer came between
+        warnings.simplefilter("ignore")  # about steps of the optimizer, of which there are none
         for _ in range(changes):
             found.append(schedule.get_last_lr()[0])
             schedule.step()
@@ -144,3 +150,17 @@ def test_the_learning_rate_may_fall_every_step(epochs: int, steps: int, start: f
     recipe = TrainConfig(epochs=epochs, learning_rate=start, schedule="step")
     ours = [recipe.learning_rate_at(epoch, step, steps) for epoch in range(epochs) for step in range(steps)]
     assert ours == pytest.approx(torch_rates(recipe, epochs * steps), abs=1e-9 * start)
+
+
+def test_numpy_numbers_and_lists_become_plain_ones() -> None:
+    given = TrainConfig(
+        epochs=np.int64(3), learning_rate=np.float32(0.5), mean=np.full(3, 0.25), std=[np.float64(0.5)] * 3, crop=2
+    )  # type: ignore[arg-type]
+    plain = TrainConfig(epochs=3, learning_rate=0.5, mean=(0.25,) * 3, std=(0.5,) * 3, crop=2)
+    assert given == plain
+    assert hash(given) == hash(plain)
+    assert json.dumps(given.to_dict()) == json.dumps(plain.to_dict())
+
+
+def test_whole_numbers_stay_as_they_are_since_runs_are_named_by_them() -> None:
+    assert json.dumps(TrainConfig(learning_rate=1, weight_decay=0).to_dict()["learning_rate"]) == "1"

@@ -80,7 +80,7 @@ def test_recipes_of_every_kind(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("make", [lambda: SmallCNN(4), lambda: ResNet18(4, width=8)], ids=["small-cnn", "resnet18"])
 @pytest.mark.parametrize("mixup", [0.0, 0.4])
 def test_images_cropped_and_mirrored(make: Callable[[], nn.Module], mixup: float) -> None:
-    """Also with batch norms, whose running statistics must begin anew when a lane is used again."""
+    """Also with batch norms, whose running statistics must be reset when a lane is used again."""
     jobs = [make_job(seed, DELIVERIES["sls"], selection=8) for seed in range(3)]
     assert_as_the_plain_loop(make, images(), jobs, replace(IMAGES, mixup=mixup, epochs=2), at_once=2)
 
@@ -246,7 +246,7 @@ def test_torch_and_the_inputs_are_left_alone() -> None:
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """A device on which only so many lanes fit at a time; each is counted until it is freed."""
+    """A device that holds only this many lanes at a time; each is counted until it is freed."""
     real = engine.Lane
 
     def limit(most: int) -> None:
@@ -271,7 +271,7 @@ def test_short_of_memory_fewer_go_at_once(little_memory: Callable[[int], None], 
     little_memory(fit)
     told = list(train_jobs(mlp, features(), jobs, FEATURES, device="cpu", at_once=4, on_note=notes.append))
     assert notes == [
-        f"the GPU has too little memory for {more} runs at once: going on with {fewer}."
+        f"the GPU has too little memory for {more} runs at once: continuing with {fewer}."
         for more, fewer in pairwise(steps)
     ]
     assert max(at_once for *_, at_once in told) == steps[-1]
@@ -284,7 +284,7 @@ def test_no_memory_for_a_single_run(little_memory: Callable[[int], None]) -> Non
     with pytest.raises(InputError) as error:
         outcomes(mlp, features(), [make_job(0)], FEATURES)
     assert str(error.value) == (
-        "the GPU must have memory for one run, but it ran out. Free memory on it, or lower the batch size."
+        "the GPU must have enough memory for one run, but it ran out. Free memory on it, or lower the batch size."
     )
 
 
@@ -293,18 +293,18 @@ def test_runs_that_are_not_alike() -> None:
     with pytest.raises(InputError) as error:
         outcomes(mlp, features(), jobs, FEATURES)
     assert str(error.value) == (
-        "runs that are trained together must be alike in training items, held-out items and classes, but they differ: "
+        "runs trained together must have equal numbers of training items, held-out items and classes, but they differ: "
         "[(49, 20, (20, 4), 4), (50, 20, (20, 4), 4)]. Train them in separate calls."
     )
 
 
 def test_dropout_is_refused() -> None:
-    """All lanes would draw from one generator, so that a run depended on those beside it."""
+    """All lanes would draw from one generator, so a run would depend on those beside it."""
     with pytest.raises(InputError) as error:
         outcomes(lambda: MLP(4, inputs=6), features(), [make_job(0)], FEATURES)
     assert str(error.value) == (
-        "the model of runs that are trained together must have no dropout, but theirs has: all would draw from the one "
-        "generator of the device. Train them one by one, with train_job."
+        "the model of runs trained together must have no dropout, but it has, and all runs would draw from the device's "
+        "one generator. Train them one by one, with train_job."
     )
 
 
@@ -313,3 +313,35 @@ def test_label_smoothing_and_one_class_more_in_the_votes() -> None:
     counts = np.c_[np.random.default_rng(0).multinomial(5, [0.6, 0.4], size=70), np.zeros((70, 2), dtype=np.int64)]
     job = make_job(0, lambda votes, _: LabelSmoothing(votes), votes=Votes.from_counts(counts))
     assert_as_the_plain_loop(mlp, features(), [job], FEATURES)
+
+
+def test_logits_of_another_shape_are_refused_by_the_engine() -> None:
+    with pytest.raises(InputError, match=r"^the model must give logits of shape \(16, 4\), but got \(16, 1\)"):
+        outcomes(lambda: nn.Linear(6, 1), features(), [make_job(0)], FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (np.ones((20, 1)), "selection must be vote shares over 4 classes of at most 20 held-out rows, but its shape is (20, 1). Pass votes.probs[held_out]."),
+        (np.full((21, 4), 0.25), "selection must be vote shares over 4 classes of at most 20 held-out rows, but its shape is (21, 4). Pass votes.probs[held_out]."),
+        (np.ones((20, 4)), "each row of selection must be non-negative and sum to 1, but 20 of 20 do not (rows 0, 1, 2, 3, 4 and 15 more; the first sums to 4). Divide rounded rows by their sum (--normalize for predictions); apply softmax first if these are logits."),
+    ],
+)  # fmt: skip
+def test_jobs_whose_selection_is_of_other_rows_or_classes(selection: np.ndarray, message: str) -> None:
+    job = make_job(0)
+    with pytest.raises(InputError) as error:
+        replace(job, selection=selection)
+    assert str(error.value) == message
+
+
+def test_jobs_whose_labels_are_of_other_items() -> None:
+    job = make_job(0)
+    with pytest.raises(InputError) as error:
+        replace(job, train=job.train[:-1])
+    assert str(error.value) == (
+        "a job must have one training row for each item of its delivery, but got 49 rows and 50 items. "
+        "Deliver votes.take(train)."
+    )
+    with pytest.raises(InputError, match=r"^the delivery must be Delivery, but got Votes\."):
+        replace(job, delivery=disputed_votes())

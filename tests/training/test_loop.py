@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,3 +198,67 @@ def test_a_loss_that_is_no_number_names_its_epoch() -> None:
     assert str(error.value) == (
         "the training loss became NaN or infinite in epoch 1. Lower the learning rate, or check the inputs."
     )
+
+
+def refusal(model: nn.Module, inputs: Any = None, delivery: Any = None, config: TrainConfig = CONFIG) -> str:
+    given = features() if inputs is None else inputs
+    with pytest.raises(InputError) as error:
+        train_classifier(model, given, Soft(disputed_votes()) if delivery is None else delivery, config, seed=0)
+    return str(error.value)
+
+
+class Pair(nn.Linear):
+    """Gives two things instead of logits."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return super().forward(x), x
+
+
+def test_logits_of_another_shape_are_refused() -> None:
+    """One output for four classes would broadcast, and train at a loss of 0."""
+    must, remedy = (
+        "the model must give logits of shape (16, 4), but got",
+        "Give its last layer one output for each of the 4 classes.",
+    )
+    assert refusal(nn.Linear(6, 1)) == f"{must} (16, 1). {remedy}"
+    assert refusal(nn.Linear(6, 5)) == f"{must} (16, 5). {remedy}"
+    assert refusal(nn.Sequential(nn.Linear(6, 4), nn.Flatten(0))) == f"{must} (64,). {remedy}"
+    assert refusal(Pair(6, 4)) == f"{must} tuple. {remedy}"
+
+
+def test_models_without_parameters_to_train() -> None:
+    must = "the model must have parameters to train, but"
+    assert refusal(nn.Flatten()) == f"{must} it has none. Pass a network."
+    frozen = nn.Linear(6, 4).requires_grad_(requires_grad=False)
+    assert refusal(frozen) == f"{must} all of them are frozen. Call requires_grad_() on those to train."
+    function: Any = torch.relu
+    assert refusal(function) == "the model must be Module, but got builtin_function_or_method. Pass a torch.nn.Module."
+
+
+def test_inputs_and_labels_of_other_types() -> None:
+    model = nn.Linear(6, 4)
+    assert refusal(model, features().numpy()) == (
+        "inputs must be Tensor, but got ndarray. Pass torch.from_numpy(inputs)."
+    )
+    assert refusal(model, delivery=disputed_votes()) == (
+        "the delivery must be Delivery, but got Votes. Deliver votes with votewise.Soft(votes) or another delivery."
+    )
+    assert refusal(model, features().double()) == (
+        "inputs must be of the type of the model's weights, but got float64. Pass inputs.float()."
+    )
+    train_classifier(
+        nn.Linear(6, 4).double(), features().double(), Soft(disputed_votes()), TrainConfig(epochs=1), seed=0
+    )
+
+
+def test_a_last_batch_of_one_item_that_a_batch_norm_cannot_take() -> None:
+    def model() -> nn.Module:
+        return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 4))
+
+    message = refusal(model(), config=TrainConfig(epochs=1, batch_size=23))  # 70 items: 23, 23, 23, 1
+    assert message.startswith(
+        "the model must take a batch of one item, which is what remains for the last batch of an epoch, but it refused it "
+        "(Expected more than 1 value per channel when training"
+    )
+    assert message.endswith("Choose a batch_size that leaves no single item over, or train on one item fewer.")
+    train_classifier(model(), features(), Soft(disputed_votes()), TrainConfig(epochs=1, batch_size=24), seed=0)

@@ -13,7 +13,7 @@ from votewise.cli import options
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from votewise.experiments.execute import Listener
+    from votewise.experiments.execution import Listener
     from votewise.experiments.material import Material
     from votewise.experiments.run import RunConfig
     from votewise.records import RunRecord
@@ -33,7 +33,7 @@ def follow_runs(
         kept: whether finished runs are saved, so that an interrupted command can be continued.
     """
     from votewise.experiments.estimate import training_images
-    from votewise.experiments.execute import Listener
+    from votewise.experiments.execution import Listener
 
     images = sum(training_images(config, material) for config in todo)
     with _progress(quiet) as display:

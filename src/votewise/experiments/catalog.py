@@ -1,4 +1,4 @@
-"""The methods by name, for the command line and for stored configurations. Python code imports the classes."""
+"""The methods by name, for the command line and stored configs. Python code imports the classes."""
 
 from __future__ import annotations
 
@@ -27,59 +27,48 @@ class Method:
 
     Attributes:
         summary: the target of item i at epoch t, in a line.
-        paper: where it comes from.
-        hard: whether it gives one class an item and epoch.
-        build: from votes, seed and hold (epochs a draw is kept; only draws use it).
+        hard: whether it gives one class per item and epoch.
+        build: from votes, seed and hold (epochs that a draw is kept for; only methods that draw use it).
     """
 
     summary: str
-    paper: str
     hard: bool
     build: Callable[[Votes, int, int], Delivery]
 
 
-_PAPER_A = "arXiv 2605.20642"
-
 METHODS: dict[str, Method] = {
-    "soft": Method("the vote share p_i", "arXiv 2511.14117", False, lambda votes, _seed, _hold: Soft(votes)),
+    "soft": Method("the vote share p_i", False, lambda votes, _seed, _hold: Soft(votes)),
     "multipass": Method(
         "vote t mod m_i of the item's votes, shuffled once",
-        _PAPER_A,
         True,
         lambda votes, seed, _hold: Multipass(votes, seed=seed),
     ),
     "deterministic-control": Method(
         "multipass in the order of seed + 1000",
-        _PAPER_A,
         True,
         lambda votes, seed, _hold: deterministic_control(votes, seed=seed),
     ),
-    "sls": Method("one draw from p_i", _PAPER_A, True, lambda votes, seed, hold: SLS(votes, seed=seed, hold=hold)),
+    "sls": Method("one draw from p_i", True, lambda votes, seed, hold: SLS(votes, seed=seed, hold=hold)),
     "shuffled-sls": Method(
         "sls after one permutation of the p_i",
-        _PAPER_A,
         True,
         lambda votes, seed, hold: shuffled_sls(votes, seed=seed, hold=hold),
     ),
-    "majority": Method(
-        "the class with most votes, lowest in a tie", "-", True, lambda votes, _seed, _hold: Majority(votes)
-    ),
+    "majority": Method("the class with most votes, lowest in a tie", True, lambda votes, _seed, _hold: Majority(votes)),
     "label-smoothing": Method(
-        "the majority, smoothed by 0.1", "arXiv 1906.02629", False, lambda votes, _seed, _hold: LabelSmoothing(votes)
+        "the majority, smoothed by 0.1", False, lambda votes, _seed, _hold: LabelSmoothing(votes)
     ),
     "soft-smoothed": Method(
-        "the vote share, smoothed by 0.1", "-", False, lambda votes, _seed, _hold: Soft(smoothed_share(votes))
+        "the vote share, smoothed by 0.1", False, lambda votes, _seed, _hold: Soft(smoothed_share(votes))
     ),
-    # One pseudo-vote in all, spread evenly (Perks 1947), so that a few real ones outweigh it.
+    # One pseudo-vote in total, spread evenly (Perks 1947), so that a few real votes outweigh it.
     "dirichlet": Method(
         "the vote share with one vote more, spread over all classes",
-        "-",
         False,
         lambda votes, _seed, _hold: Soft(dirichlet_smoothed(votes, prior=1 / check_votes(votes).n_classes)),
     ),
     "dirichlet-fitted": Method(
         "the vote share with pseudo-votes fitted to all items",
-        "-",
         False,
         lambda votes, _seed, _hold: Soft(dirichlet_smoothed(votes)),
     ),
@@ -87,7 +76,7 @@ METHODS: dict[str, Method] = {
 
 
 def find_method(name: str) -> Method:
-    """The method of a name; an unknown one is an error that lists them all."""
+    """The method with this name; an unknown name is an error that lists them all."""
     if name == "mixup":
         raise InputError(
             "the method must be a delivery",
@@ -98,5 +87,5 @@ def find_method(name: str) -> Method:
 
 
 def build_delivery(name: str, votes: Votes, seed: int, hold: int = 1) -> Delivery:
-    """The delivery of a method by name; of mixup, what is mixed: majority labels (the recipe says how much)."""
+    """The delivery of a method by name; for mixup the majority labels, which the recipe then mixes."""
     return find_method("majority" if name == "mixup" else name).build(votes, seed, hold)

@@ -1,4 +1,4 @@
-"""Methods compared on anyone's data: the runs of a comparison, and what they show."""
+"""Compare methods on any data: the runs of a comparison, and its report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EPOCHS = ("last", "best")
 
-# Share of the items that choose the best epoch. They are neither trained on nor scored.
+# Share of the items used to choose the best epoch. They are neither trained on nor scored.
 _CHOOSING = 0.1
 
 _LONGEST_CAPTION = 280
@@ -36,13 +36,13 @@ _LONGEST_CAPTION = 280
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """What is to be compared.
+    """What to compare.
 
     Attributes:
-        methods: by name, the baseline first.
-        seeds: how many, from 0; with one seed, methods share everything but the labels.
-        model: its name.
-        recipe: of training.
+        methods: names, the baseline first.
+        seeds: how many, counted from 0; with the same seed, methods share everything but the labels.
+        model: name of the model.
+        recipe: the training recipe.
         held_out: share of the items that are scored.
         at: the epoch that is scored: the "last", or the "best" on a further tenth of the items.
     """
@@ -55,11 +55,11 @@ class ComparisonPlan:
     at: str = "last"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be compared."""
+        """Refuse plans that cannot be compared."""
         for method in self.methods:
             find_method(method)
         if not self.methods:
-            raise InputError("a comparison needs a method", "got none", f"Name some of {', '.join(METHODS)}")
+            raise InputError("a comparison needs at least one method", "got none", f"Name some of {', '.join(METHODS)}")
         if len(set(self.methods)) < len(self.methods):
             raise InputError("methods must be different", f"got {first_few(self.methods)}", "Name each once")
         check_whole_number("seeds", self.seeds, least=1)
@@ -68,11 +68,11 @@ class ComparisonPlan:
 
 
 def comparison_runs(plan: ComparisonPlan, material: Material) -> list[RunConfig]:
-    """Every run of a comparison; what a method cannot deliver is refused before anything is trained.
+    """Every run of a comparison; votes that a method cannot deliver are refused before anything is trained.
 
     Args:
-        plan: what is to be compared.
-        material: on what.
+        plan: what to compare.
+        material: the data.
     """
     from votewise.models import check_inputs
 
@@ -108,13 +108,13 @@ def summarise_comparison(
     *,
     caption: Callable[[str], str] = lambda _: "",
 ) -> Content:
-    """The report of a comparison. A seed on which a run failed is left out, since there is nothing to pair it with.
+    """The report of a comparison. A seed on which any run failed is left out, since its runs cannot be paired.
 
     Args:
         plan: what was compared.
-        material: on what.
-        records: one for each of its runs.
-        caption: from an item's id to how it is shown to people.
+        material: the data.
+        records: one for each run.
+        caption: from an item's id to the text shown for it.
     """
     lost = {_seed(record) for record in records if _fault(record, plan.at)}
     outcomes = [_outcome(record, plan.at) for record in records if _seed(record) not in lost]
@@ -136,7 +136,7 @@ def summarise_comparison(
 
 
 def failures(plan: ComparisonPlan, records: Sequence[RunRecord]) -> tuple[str, ...]:
-    """A sentence for each run that failed, or whose score is no number to compare."""
+    """A sentence for each run that failed or has no finite score."""
     faults = ((record.config, _fault(record, plan.at)) for record in records)
     return tuple(
         f"{config['method']}, seed {config['seed']}, failed and its seed is left out: {fault}"
@@ -146,21 +146,21 @@ def failures(plan: ComparisonPlan, records: Sequence[RunRecord]) -> tuple[str, .
 
 
 def _fault(record: RunRecord, at: str) -> str:
-    """Why a run cannot be compared; "" if it can."""
+    """Why a run cannot be compared; empty if it can."""
     if record.failure is not None:
         return record.failure
     if not math.isfinite(record.numbers[f"soft_nll_{at}"]):
-        return "its soft NLL is infinite, since its predictions rule out classes that people chose."
+        return "its soft NLL is infinite, since it gives probability 0 to classes that people chose."
     return ""
 
 
 def _nothing_left(plan: ComparisonPlan, records: Sequence[RunRecord]) -> VotewiseError:
-    """That no seed can be compared, and why."""
+    """The error when no seed can be compared."""
     faults = [(record.config["method"], fault) for record in records if (fault := _fault(record, plan.at))]
     methods = ", ".join(dict.fromkeys(str(method) for method, _ in faults))
     return VotewiseError(
         f"nothing can be compared, since a run failed on every seed ({methods}; the first: "
-        f"{faults[0][1].removesuffix('.')}). Change the recipe; --retry-failed does failed runs again."
+        f"{faults[0][1].removesuffix('.')}). Change the recipe; --retry-failed repeats failed runs."
     )
 
 
@@ -175,7 +175,7 @@ def _outcome(record: RunRecord, at: str) -> Outcome:
 
 
 def _shown(example: Example, material: Material, caption: Callable[[str], str]) -> Example:
-    """An example with the item itself: its text, cut where it is long, or its image."""
+    """An example with the item itself: its text, shortened if long, or its image."""
     text = caption(example.item)
     if len(text) > _LONGEST_CAPTION:
         text = text[:_LONGEST_CAPTION] + "…"
@@ -187,7 +187,7 @@ def _shown(example: Example, material: Material, caption: Callable[[str], str]) 
 def _data_uri(image: npt.NDArray[np.uint8]) -> str:
     try:
         from PIL import Image
-    except ImportError:  # images from a .npz can do without
+    except ImportError:  # images from a .npz can be trained on without Pillow
         return ""
     png = io.BytesIO()
     Image.fromarray(image.squeeze(axis=2) if image.shape[2] == 1 else image).save(png, "PNG")
@@ -195,9 +195,7 @@ def _data_uri(image: npt.NDArray[np.uint8]) -> str:
 
 
 def _seed(record: RunRecord) -> int:
-    seed = record.config["seed"]
-    assert isinstance(seed, int)
-    return seed
+    return RunConfig.from_dict(record.config).seed
 
 
 def _title(plan: ComparisonPlan, material: Material) -> str:
@@ -214,7 +212,7 @@ def _facts(plan: ComparisonPlan, material: Material, seeds: int) -> tuple[str, .
         f"({votes.provenance}).",
         f"{counted(seeds, 'seed')}; each holds out {plan.held_out:.0%} of the items and scores "
         f"against all their votes.{chosen} "
-        "With one seed, methods share split, start and order: only the labels differ.",
+        "With the same seed, methods share split, initial weights and order: only the labels differ.",
         f"Model {plan.model}, {counted(recipe.epochs, 'epoch')}, batches of {recipe.batch_size}, {recipe.optimizer} at "
         f"{recipe.learning_rate:g}. {least_p(seeds)}",
     )

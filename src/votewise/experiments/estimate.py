@@ -1,4 +1,4 @@
-"""How long runs will take."""
+"""Estimate how long runs will take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from votewise.experiments.processes import cores
 from votewise.experiments.run import RunConfig, split_items, train_run
 from votewise.records import RecordStore
 
-# How much faster the engine trains than the plain loop on the same GPU, by precision (docs/performance.md).
+# Speed of the engine relative to the plain loop on the same GPU, by precision (docs/performance.md).
 _ENGINE_GAIN = {"bf16": 5.0, "fp32": 1.0}
 
 _STEPS = 3
@@ -22,14 +22,14 @@ _STEPS = 3
 def expected_seconds(
     configs: Sequence[RunConfig], material: Material, store: RecordStore | None, *, device: str, jobs: int | None
 ) -> float:
-    """Seconds that runs will take, from those the store knows or else from a few steps of training.
+    """Seconds that runs will take, from finished runs in the store or else from a few steps of training.
 
     Args:
         configs: the runs.
-        material: what they are made of.
+        material: their data.
         store: where earlier runs may lie.
         device: "cpu" or "cuda".
-        jobs: processes, on a CPU.
+        jobs: processes on a CPU; all cores if left out.
     """
     if not configs:
         return 0.0
@@ -40,12 +40,12 @@ def expected_seconds(
 
 
 def training_images(config: RunConfig, material: Material) -> int:
-    """How many training items a run passes in all its epochs."""
+    """How many training items a run processes over all its epochs."""
     return len(split_items(config, material).train) * config.recipe.epochs
 
 
 def _known_rate(config: RunConfig, material: Material, store: RecordStore | None, device: str) -> float | None:
-    """Items a second of a process or GPU in finished runs of the same model and recipe."""
+    """Items per second on one process or GPU in finished runs of the same model and recipe."""
     if store is None:
         return None
     rates = [
@@ -59,7 +59,7 @@ def _known_rate(config: RunConfig, material: Material, store: RecordStore | None
 
 
 def _measured_rate(config: RunConfig, material: Material, device: str) -> float:
-    """Items a second of a few steps of the plain loop, times what the engine gains on a GPU."""
+    """Items per second over a few steps of the plain loop, times the speedup of the engine on a GPU."""
     items = min(config.recipe.batch_size * _STEPS, material.votes.n_items)
     part = material.take(np.arange(items))
     short = replace(config, recipe=replace(config.recipe, epochs=1))

@@ -1,4 +1,4 @@
-"""Images in a folder, or in one .npz."""
+"""Images from a folder or a .npz file."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def open_images(
     voted: StrArray | None = None,
     suffixes: bool | None = None,
 ) -> Source:
-    """Images from a folder, one file an item, or from a .npz.
+    """Images from a folder, one file per item, or from a .npz file.
 
     Args:
-        path: a folder, searched through its sub-folders; or a .npz with `images` (N, H, W) or (N, H, W, 3) uint8 and
-            perhaps `ids`, else in the order of the votes.
-        size: pixels on each side to which files are resized and cut; 32 if left out. Those of a .npz stay as they are.
-        voted: ids of the items that are wanted, which tell whether items are called by whole file names.
-        suffixes: the same, said.
+        path: a folder, searched with its sub-folders; or a .npz with `images` (N, H, W) or (N, H, W, 3) uint8, and
+            `ids` unless they are in the order of the votes.
+        size: side in pixels that files are resized and cropped to; 32 if left out. Images in a .npz stay as they are.
+        voted: ids of the items with votes, which show whether ids are whole file names.
+        suffixes: whether ids are whole file names, suffix included; found from `voted` if left out.
     """
     place = Path(path)
     if place.is_dir():
@@ -75,7 +75,7 @@ def _open_folder(folder: Path, size: int, voted: StrArray | None, suffixes: bool
 
 
 def _image_files(folder: Path) -> list[Path]:
-    """The images below a folder, sorted; hidden ones, which systems leave about, are passed over."""
+    """The images below a folder, sorted; hidden files and folders are skipped."""
     found: list[Path] = []
     for where, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -99,36 +99,36 @@ def _refuse_twins(ids: list[str], names: list[str]) -> None:
 
 
 def _load_files(files: list[Path], size: int, track: Track[int]) -> tuple[ImageArray, tuple[str, ...]]:
-    """The pixels (n, size, size, 3) of files, and a word on how many were changed."""
+    """The pixels (n, size, size, 3) of files, and a note on how many were resized."""
     images = np.empty((len(files), size, size, 3), dtype=np.uint8)
     changed = 0
     faults: list[str] = []
-    with _bombs_raise():
+    with _refuse_decompression_bombs():
         for place in track(range(len(files))):
             try:
                 images[place], resized = _load_file(files[place], size)
                 changed += resized
             except MemoryError:
                 raise
-            except Exception as error:  # a damaged image makes its decoder raise anything, SyntaxError among it
+            except Exception as error:  # a damaged image can make its decoder raise anything, even SyntaxError
                 faults.append(f"{files[place].name}: {str(error).partition(chr(10))[0] or type(error).__name__}")
     if faults:
         raise InputError(
             "every image must be readable",
             f"{len(faults):,} of {len(files):,} cannot be read ({first_few(faults)})",
-            "Mend or remove these files",
+            "Fix or remove these files",
         )
-    told = (f"{changed:,} of {len(files):,} images were resized and cut to {size} x {size} pixels.",) if changed else ()
-    return images, told
+    notes = (f"{changed:,} of {len(files):,} images were resized and cropped to {size} x {size} pixels.",)
+    return images, notes if changed else ()
 
 
 def _load_file(file: Path, size: int) -> tuple[ImageArray, bool]:
-    """The pixels (size, size, 3) of an image as people see it, and whether it had another size."""
+    """The pixels (size, size, 3) of an image the right way up, and whether it was resized."""
     from PIL import Image, ImageOps
 
     with Image.open(file) as opened:
         if opened.mode.startswith(("I", "F")):
-            raise ValueError("it has more than 8 bits a channel; convert it to 8")
+            raise ValueError("it has more than 8 bits per channel; convert it to 8")
         resized = opened.size != (size, size)
         opened.draft("RGB", (size, size))  # a large JPEG is decoded at a fraction of its size
         upright = _on_white(ImageOps.exif_transpose(opened))
@@ -136,7 +136,7 @@ def _load_file(file: Path, size: int) -> tuple[ImageArray, bool]:
 
 
 def _on_white(image: Image) -> Image:
-    """An image in red, green and blue, what is transparent in white."""
+    """An RGB image, with white behind what is transparent."""
     from PIL import Image
 
     if not image.has_transparency_data:
@@ -146,8 +146,8 @@ def _on_white(image: Image) -> Image:
 
 
 @contextmanager
-def _bombs_raise() -> Iterator[None]:
-    """Pillow warns of small files that unpack to more pixels than any photograph has; here they are refused."""
+def _refuse_decompression_bombs() -> Iterator[None]:
+    """Turn Pillow's warning about files that unpack to far too many pixels into an error."""
     from PIL import Image
 
     with warnings.catch_warnings():
@@ -178,16 +178,16 @@ def _open_archive(path: Path, size: int | None) -> Source:
         )
     if size is not None and images.shape[1:3] != (size, size):
         raise InputError(
-            "--size is for images in a folder; those of a .npz stay as they are",
+            "--size is for images in a folder; those in a .npz stay as they are",
             f"they are {images.shape[1]} x {images.shape[2]} pixels and --size is {size}",
             "Leave it out, or resize them yourself",
         )
     names = None if ids is None else check_item_ids(ids)
     if names is not None and names.shape != images.shape[:1]:
         raise InputError(
-            "a .npz must hold an id for each image",
-            f"got {len(images):,} images and ids {names.shape}",
-            "Line them up",
+            "a .npz must hold one id for each image",
+            f"got {len(images):,} images and ids of shape {names.shape}",
+            "Save one id per image",
         )
     side = images.shape[1] if images.shape[1] == images.shape[2] else None
     return in_memory("images", names, images.reshape(*images.shape[:3], -1), Reading(size=side))
@@ -200,7 +200,7 @@ def _read_archive(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None
             found = {name: archive[name] for name in ("images", "ids", "item_ids") if name in archive}
     except MemoryError:
         raise
-    except Exception as error:  # a damaged archive makes NumPy and zipfile raise anything
+    except Exception as error:  # a damaged archive can make NumPy and zipfile raise anything
         raise InputError(
             f"{str(path)!r} must be a .npz of plain arrays", f"reading it failed: {error}", "Save it with np.savez"
         ) from None

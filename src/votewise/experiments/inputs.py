@@ -1,4 +1,4 @@
-"""Users' own inputs, lined up with their votes."""
+"""Users' own inputs, matched with their votes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Track = Callable[[Sequence[Step]], Iterable[Step]]
 
 @dataclass(frozen=True)
 class Reading:
-    """How inputs were read, as a model must be given them again.
+    """How inputs were read, so that a model gets new inputs in the same form.
 
     Attributes:
-        size: pixels on each side of images from a folder.
-        suffixes: whether the items are called by their files' whole names.
-        columns: of a table of features, in order; empty where they have no names.
-        text_column: of a table of texts.
+        size: side in pixels of images from a folder.
+        suffixes: whether item ids are whole file names, suffix included.
+        columns: names of the features, in order; empty if they have none.
+        text_column: name of the column with the texts.
     """
 
     size: int | None = None
@@ -44,7 +44,7 @@ class Reading:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
-        """What `to_dict` gave; anything else is an error."""
+        """The reading that `to_dict` gave; anything else is an error."""
         for name in values:
             check_choice("how inputs are read", name, tuple(field.name for field in fields(cls)))
         columns = values.get("columns", [])
@@ -54,15 +54,15 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Inputs that were found.
+    """Inputs that have been opened but not loaded.
 
     Attributes:
         kind: "images", "features" or "text".
-        item_ids: (N,) text; None where rows have no names and stand in the order of the votes.
+        item_ids: (N,) text; None where rows have no ids and are in the order of the votes.
         count: N.
-        load: from row numbers (n,), and something that shows progress over a sequence, to inputs (n, ...) and notes.
+        load: from row numbers (n,) and a progress display to inputs (n, ...) and notes.
         reading: how they are read.
-        caption: from an item's id to how it is shown to people; "" where there is nothing to show.
+        caption: from an item's id to the text shown for it; empty if there is nothing to show.
     """
 
     kind: str
@@ -73,7 +73,7 @@ class Source:
     caption: Callable[[str], str] = lambda _: ""
 
     def load_all(self, track: Track[int] = iter) -> tuple[StrArray, npt.NDArray[Any], tuple[str, ...]]:
-        """The ids (row numbers where there are none), inputs and notes of all rows."""
+        """The ids (row numbers if there are none), inputs and notes of all rows."""
         values, notes = self.load(np.arange(self.count), track)
         return row_numbers(self.count) if self.item_ids is None else self.item_ids, values, notes
 
@@ -81,42 +81,42 @@ class Source:
 def join_inputs(
     votes: Votes, source: Source, *, name: str, missing: str = "error", track: Track[int] = iter
 ) -> Material:
-    """Line inputs up with votes, by item id where there are ids.
+    """Match inputs with votes, by item id where there are ids.
 
     Args:
-        votes: what people said.
-        source: their inputs.
-        name: of the data.
-        missing: an item without input, or an input without votes: "error", or "drop" it.
+        votes: the votes.
+        source: the inputs.
+        name: of the data, for reports and records.
+        missing: what to do with items that have votes or inputs only: "error" or "drop".
         track: shows progress over a sequence.
     """
     check_choice("missing", missing, ("error", "drop"))
-    voted, rows, dropped = _line_up(votes, source, missing)
+    voted, rows, dropped = _match(votes, source, missing)
     values, notes = source.load(rows, track)
     kept = votes if len(voted) == votes.n_items else votes.take(voted)
     return Material(name, source.kind, _checksum(values, kept), values, kept, None, (*dropped, *notes))
 
 
 def in_memory(kind: str, ids: StrArray | None, values: npt.NDArray[Any], reading: Reading) -> Source:
-    """A source whose inputs are read already."""
+    """A source whose inputs are in memory already."""
     return Source(kind, ids, len(values), lambda rows, _: (values[rows], ()), reading)
 
 
 def offenders(rows: IntArray, ids: StrArray | None) -> str:
-    """The first few rows by id, or by number where there is none."""
+    """The first few rows by id, or by number if there are no ids."""
     if ids is None:
         return f"rows {first_few(rows[:5], len(rows))}"
     return f"items {first_few(ids[rows[:5]], len(rows))}"
 
 
-def _line_up(votes: Votes, source: Source, missing: str) -> tuple[IntArray, IntArray, tuple[str, ...]]:
-    """Rows of the votes and of the source that belong together, in the order of the votes; and what was dropped."""
+def _match(votes: Votes, source: Source, missing: str) -> tuple[IntArray, IntArray, tuple[str, ...]]:
+    """Matching rows of votes and source, in the order of the votes, and a note on what was dropped."""
     if source.item_ids is None:
         if source.count != votes.n_items:
             raise InputError(
-                f"{source.kind} without item ids must have a row for each of {votes.n_items:,} items, in their order",
+                f"{source.kind} without item ids must have one row for each of {votes.n_items:,} items, in their order",
                 f"got {source.count:,}",
-                "Give the ids too, or the rows in the order of the votes",
+                "Add the ids, or put the rows in the order of the votes",
             )
         return np.arange(votes.n_items), np.arange(votes.n_items), ()
     row_of = {name: row for row, name in enumerate(source.item_ids.tolist())}
@@ -124,18 +124,18 @@ def _line_up(votes: Votes, source: Source, missing: str) -> tuple[IntArray, IntA
     without_input = votes.item_ids[rows < 0]
     without_votes = source.item_ids[np.setdiff1d(np.arange(source.count), rows)]
     if len(without_input) == votes.n_items:
-        raise _strangers(votes, source)
+        raise _no_common_ids(votes, source)
     unmatched = _in_words(without_input, without_votes, source.kind)
     if unmatched and missing == "error":
         raise InputError(
             f"votes and {source.kind} must have the same items",
             f"got {unmatched}",
-            "Write ids alike, add what is missing, or leave these out with --missing-inputs drop",
+            "Use the same ids in both, add what is missing, or leave these out with --missing-inputs drop",
         )
     return np.flatnonzero(rows >= 0), rows[rows >= 0], (f"Left out: {unmatched}.",) if unmatched else ()
 
 
-_CALLED = {
+_WORDS = {
     "images": ("image", "image", "images"),
     "features": ("features", "row of features", "rows of features"),
     "text": ("text", "text", "texts"),
@@ -143,8 +143,8 @@ _CALLED = {
 
 
 def _in_words(without_input: StrArray, without_votes: StrArray, kind: str) -> str:
-    """The items that only one side knows; "" if there are none."""
-    its_input, one, several = _CALLED[kind]
+    """The items that only one side has; empty if there are none."""
+    its_input, one, several = _WORDS[kind]
     sides = (
         (without_input, counted(len(without_input), "item"), f"without {its_input}"),
         (without_votes, counted(len(without_votes), one, several), "without votes"),
@@ -154,18 +154,18 @@ def _in_words(without_input: StrArray, without_votes: StrArray, kind: str) -> st
     )
 
 
-def _strangers(votes: Votes, source: Source) -> InputError:
+def _no_common_ids(votes: Votes, source: Source) -> InputError:
     assert source.item_ids is not None
     return InputError(
-        f"votes and {source.kind} must call their items alike",
-        f"no id of the votes ({first_few(votes.item_ids[:3], votes.n_items)}) is among those of the {source.kind} "
-        f"({first_few(source.item_ids[:3], source.count)})",
-        "Write the ids in both alike; an image's id is its path inside the folder, with or without suffix",
+        f"votes and {source.kind} must share item ids",
+        f"they share none: the votes have {first_few(votes.item_ids[:3], votes.n_items)}, the {source.kind} "
+        f"{first_few(source.item_ids[:3], source.count)}",
+        "Use the same ids in both; an image's id is its path inside the folder, with or without suffix",
     )
 
 
 def _checksum(values: npt.NDArray[Any], votes: Votes) -> str:
-    """Of everything training sees, however it was stored."""
+    """Checksum of everything that training sees, however it was stored."""
     digest = sha256("\x1f".join(votes.classes).encode(errors="surrogatepass"))
     ids = "\x1f".join(votes.item_ids.tolist()).encode(errors="surrogatepass")
     digest.update(sha256(ids).digest())

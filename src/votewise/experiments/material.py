@@ -1,4 +1,4 @@
-"""What experiments are made on: inputs and votes of the same items."""
+"""The data of an experiment: inputs and votes for the same items."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from votewise.votes import Votes
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Inputs and votes, row for row the same items.
+    """Inputs and votes; row i of each belongs to the same item.
 
     Attributes:
-        name: of the data, as people call it.
+        name: of the data, for people.
         kind: of the inputs: "images", "features" or "text".
-        checksum: of inputs and votes; another one is other data.
+        checksum: of inputs and votes; it identifies the data.
         inputs: (N, ...): images (N, H, W, C) uint8, features (N, D) float32, hashed n-grams (N, L) int64.
-        votes: what people said.
+        votes: the votes for these items.
         labels: (N,) true class numbers, where they are known.
-        notes: what a reader should know about how the data came together.
+        notes: what a reader should know about how the data were put together.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Material:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse inputs and labels of other items."""
+        """Refuse inputs and labels with another number of rows than the votes."""
         for part, values in (("inputs", self.inputs), ("labels", self.labels)):
             if values is not None and len(values) != self.votes.n_items:
                 raise InputError(
@@ -48,16 +48,16 @@ class Material:
 
     @classmethod
     def of_images(cls, name: str, data: ImageVotes) -> Material:
-        """A known set of images."""
+        """The material of a named image data set."""
         return cls(name, "images", data.checksum, data.images, data.votes, data.labels)
 
     def take(self, rows: IntArray) -> Material:
-        """Some of the items, under a checksum of their own."""
+        """Some of the items, with a checksum of their own."""
         checksum = sha256(self.checksum.encode() + rows.astype("<i8").tobytes()).hexdigest()
         labels = None if self.labels is None else self.labels[rows]
         return Material(self.name, self.kind, checksum, self.inputs[rows], self.votes.take(rows), labels, self.notes)
 
     @property
     def hard_labels(self) -> IntArray:
-        """(N,) the true classes where they are known, else the majority's (the lowest in a tie)."""
+        """(N,) the true classes where known, else the majority class (the lowest in a tie)."""
         return self.votes.probs.argmax(axis=1) if self.labels is None else self.labels

@@ -1,4 +1,4 @@
-"""What is measured of a model: curvature, the unknown, features and maps; and of the way between two."""
+"""Measurements on one model (curvature, OOD, features, Grad-CAM) and between two (loss barrier)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from votewise.training import Inputs
     from votewise.training.runs import State
 
-# Hessian products for an eigenvalue, and probes for a trace: a model that wants more is recorded as not converged.
+# Most Hessian products for an eigenvalue, and probes for a trace; a model that needs more is recorded as not converged.
 _MOST = 40
 
-# Of KNN and ODIN: as usual, and others to compare with.
+# Settings of KNN and ODIN: the usual ones, and others to compare with.
 _NEIGHBOUR, _OTHER_NEIGHBOURS = 50, (1, 5, 10, 200)
 _ODIN_TEMPERATURE = 1000.0
 
@@ -40,30 +40,35 @@ class Plan:
     """What to measure of a run.
 
     Attributes:
-        curvature: the slices to measure it on, by checkpoint ("best", "last", "common").
-        unknown: whether to see how the best model takes images of other things.
-        features: whether to keep features and maps of the best model, in 16 bits, of the held-out items and of some
-            that all runs share.
-        trace_error: standard error, as a share of the trace, that is small enough: seeds differ by more.
+        curvature: the slices to measure curvature on, by checkpoint ("best", "last", "common").
+        ood: whether to measure how well the best model detects out-of-distribution images.
+        features: whether to keep features and Grad-CAM maps of the best model, in 16 bits, for the held-out items and
+            for some items that all runs share.
+        trace_error: standard error of the trace, as a share of it, that is small enough; seeds differ by more.
     """
 
     curvature: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unknown: bool = False
+    ood: bool = False
     features: bool = False
     trace_error: float = 0.03
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as a record keeps them."""
-        return {**asdict(self), "curvature": {when: list(names) for when, names in self.curvature.items()}}
+        return {
+            "curvature": {when: list(names) for when, names in self.curvature.items()},
+            "unknown": self.ood,  # stored under this name, since records are named by a hash of these values
+            "features": self.features,
+            "trace_error": self.trace_error,
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A run's data and one of its models on a device.
+    """A run, its data, and the device to measure on.
 
     Attributes:
         config: the run.
-        material: what it was made of.
+        material: its data.
         device: where to compute.
     """
 
@@ -72,7 +77,7 @@ class Subject:
     device: str
 
     def model(self, state: State) -> nn.Module:
-        """The network with certain weights, laid out as the device likes it."""
+        """The network with these weights, in the memory layout that suits the device."""
         import torch
 
         network: nn.Module = model_maker(self.config, self.material)()
@@ -81,11 +86,11 @@ class Subject:
         return network.to(memory_format=torch.channels_last) if self.device == "cuda" else network  # type: ignore[call-overload]
 
     def inputs(self, rows: IntArray) -> Tensor:
-        """Items as the network takes them, not augmented."""
+        """Items as the network takes them, without augmentation."""
         return self._placed(self.material.inputs[rows])
 
     def outliers(self, images: Any) -> Tensor:
-        """Other images, prepared in the same way."""
+        """Out-of-distribution images, prepared in the same way."""
         return self._placed(images)
 
     def _placed(self, values: Any) -> Tensor:
@@ -106,7 +111,7 @@ def measure_run(
         subject: the run.
         states: weights by checkpoint.
         plan: what to measure.
-        outliers: images of other things.
+        outliers: out-of-distribution images.
     """
     numbers: Numbers = {}
     arrays: Arrays = {}
@@ -117,17 +122,17 @@ def measure_run(
         if when in states:
             found = _curvature(subject.model(states[when]), held_out, people, slices, plan.trace_error)
             numbers |= {f"{when}/{name}": value for name, value in found.items()}
-    if plan.unknown or plan.features:
+    if plan.ood or plan.features:
         model = subject.model(states["best"])
-        if plan.unknown:
-            numbers |= _unknown(subject, model, held_out, split.train, outliers)
+        if plan.ood:
+            numbers |= _ood_numbers(subject, model, held_out, split.train, outliers)
         if plan.features:
             arrays |= _features(subject, model, split.held_out)
     return numbers, arrays
 
 
 def measure_barrier(subject: Subject, states: Sequence[State]) -> tuple[Numbers, Arrays]:
-    """The way as it is, and with the norms' statistics taken anew from training items at each point."""
+    """The loss barrier between two models, plain and with norm statistics recomputed at each point."""
     from votewise.diagnostics import barrier
 
     split = split_items(subject.config, subject.material)
@@ -144,7 +149,7 @@ def measure_barrier(subject: Subject, states: Sequence[State]) -> tuple[Numbers,
 
 
 def shared_items(material: Material, *, items: int = 1000) -> IntArray:
-    """Rows, ascending, on which the features and maps of all runs are compared, whatever they were trained on."""
+    """Rows, ascending, on which the features and maps of all runs are compared, whichever rows they were trained on."""
     n_items = material.votes.n_items
     return np.sort(stream_generator(0, "shared-items").permutation(n_items)[: min(items, n_items)])
 
@@ -161,27 +166,27 @@ def _curvature(model: nn.Module, inputs: Tensor, people: Any, slices: Sequence[s
     }  # fmt: skip
     try:
         found = curvature(model, inputs, people, **options)
-    except torch.OutOfMemoryError:  # the graph of all items at once is the quick way, a part at a time the thrifty one
+    except torch.OutOfMemoryError:  # one graph of all items is fast; several smaller ones need less memory
         found = None
-    if found is None:  # only here, as an error that is being handled holds on to the memory that was too much
+    if found is None:  # only here, since an error being handled keeps that memory alive
         found = curvature(model, inputs, people, **options, batch_size=200, keep_graph=False)
     return {
         f"{name}/{part}": float(value) for name, measured in found.items() for part, value in asdict(measured).items()
     }
 
 
-def _unknown(
+def _ood_numbers(
     subject: Subject, model: nn.Module, held_out: Tensor, train: IntArray, outliers: Sequence[OutlierImages]
 ) -> Numbers:
     from votewise.diagnostics import collect_outputs, knn, msp, odin, ood_scores, ood_table
 
     numbers: Numbers = {}
-    with _quick_arithmetic():
+    with _fast_arithmetic():
         bank = collect_outputs(model, subject.inputs(train)).features
 
         def scores(inputs: Tensor) -> Mapping[str, Any]:
             outputs = collect_outputs(model, inputs)
-            # Papers leave settings of ODIN and KNN open, so that others are measured beside the usual ones.
+            # Papers leave settings of ODIN and KNN open, so others are measured as well as the usual ones.
             return {
                 **ood_scores(outputs, bank, k=min(_NEIGHBOUR, len(train))),
                 "odin": odin(model, inputs, std=subject.config.recipe.std),
@@ -191,16 +196,16 @@ def _unknown(
                 **{f"knn_{k}": knn(outputs.features, bank, k=k) for k in _OTHER_NEIGHBOURS if k <= len(train)},
             }
 
-        familiar = scores(held_out)
-        for other in outliers:
-            for name, found in ood_table(familiar, scores(subject.outliers(other.images))).items():
-                numbers[f"{other.name}/{name}/auroc"] = found.auroc
-                numbers[f"{other.name}/{name}/fpr95"] = found.fpr95
+        in_distribution = scores(held_out)
+        for images in outliers:
+            for name, found in ood_table(in_distribution, scores(subject.outliers(images.images))).items():
+                numbers[f"{images.name}/{name}/auroc"] = found.auroc
+                numbers[f"{images.name}/{name}/fpr95"] = found.fpr95
     return numbers
 
 
 def _features(subject: Subject, model: nn.Module, held_out: IntArray) -> Arrays:
-    """Features, and maps of the class most people chose and of the one the model does, in 16 bits; squared lengths."""
+    """Features and Grad-CAM maps in 16 bits, and squared lengths; maps of the people's top class and of the model's."""
     from votewise.diagnostics import collect_outputs, gradcam_maps
     from votewise.models import find_model
 
@@ -208,7 +213,7 @@ def _features(subject: Subject, model: nn.Module, held_out: IntArray) -> Arrays:
     layer_of = find_model(subject.config.model, subject.material.kind).last_maps
     for name, rows in (("held_out", held_out), ("shared", shared_items(subject.material))):
         inputs = subject.inputs(rows)
-        with _quick_arithmetic():
+        with _fast_arithmetic():
             outputs = collect_outputs(model, inputs)
         features = outputs.features
         arrays[f"{name}_features"] = features.half().cpu().numpy()
@@ -222,8 +227,8 @@ def _features(subject: Subject, model: nn.Module, held_out: IntArray) -> Arrays:
 
 
 @contextmanager
-def _quick_arithmetic() -> Iterator[None]:
-    """On a GPU in TF32: scores and features need no more digits."""
+def _fast_arithmetic() -> Iterator[None]:
+    """TF32 on a GPU, which is precise enough for scores and features."""
     import torch
 
     before = torch.get_float32_matmul_precision()

@@ -1,4 +1,4 @@
-"""Work spread over processes, one a core, that ends with the process that asked for it."""
+"""Work spread over processes, one per core, that ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 _LOOK_UP_SECONDS = 0.5
 
-_ticks: Any = None  # of this worker process: a number in memory that all workers and their parent share
+_ticks: Any = None  # of this worker process: a number in memory shared by all workers and their parent
 
 
 def in_processes(
@@ -31,7 +31,7 @@ def in_processes(
     setup_arguments: tuple[Any, ...] = (),
     on_ticks: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[int, Future[Result]]]:
-    """Do tasks in fresh processes and give each one's place and finished future as it ends.
+    """Do tasks in fresh processes and yield the place and finished future of each as it ends.
 
     Args:
         work: called with a task; importable.
@@ -39,7 +39,7 @@ def in_processes(
         jobs: processes; all cores if left out.
         setup: called once in each process before its first task.
         setup_arguments: what `setup` is called with.
-        on_ticks: called twice a second with how often `tick` was called in all processes together.
+        on_ticks: called twice a second with the sum of all `tick` counts in all processes.
     """
     _check_main_is_guarded()
     # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
@@ -54,7 +54,7 @@ def in_processes(
     )
     with pool:
         try:
-            with _interrupts_delayed():  # workers inherit that for good: an interrupt is this process's to handle
+            with _interrupts_delayed():  # workers inherit this for good: interrupts are for this process to handle
                 places = {pool.submit(work, task): place for place, task in enumerate(tasks)}
             waiting = set(places)
             while waiting:
@@ -64,7 +64,7 @@ def in_processes(
                 for future in done:
                     yield places[future], future
         except BaseException:
-            for worker in set(multiprocessing.active_children()) - others:  # nobody will read what they are doing
+            for worker in set(multiprocessing.active_children()) - others:  # nobody will read their results
                 worker.terminate()
             raise
 
@@ -73,20 +73,28 @@ def _check_main_is_guarded() -> None:
     """Refuse to start processes while this one, started by another, still runs the script that started it."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise VotewiseError(
-            "work in several processes was asked for by a script that starts anew in each of them. Put what the script "
-            "does under if __name__ == '__main__':."
+            "the script that asked for several processes starts again in each of them. Put what the script does under "
+            "if __name__ == '__main__':."
         )
 
 
-def tick() -> None:
-    """Count one unit of work done, for the parent's progress display."""
+def ended_unexpectedly(advice: str) -> VotewiseError:
+    """The error to raise for a `BrokenProcessPool`."""
+    return VotewiseError(
+        "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling "
+        f"script does not do its work under if __name__ == '__main__':. {advice}"
+    )
+
+
+def tick(units: int = 1) -> None:
+    """Count units of work done, for the parent's progress display."""
     if _ticks is not None:
         with _ticks.get_lock():
-            _ticks.value += 1
+            _ticks.value += units
 
 
 def cores() -> int:
-    """The cores this process may use, where the platform tells."""
+    """The number of cores this process may use, where the platform says."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -95,14 +103,14 @@ def _start_worker(ticks: Any, parent: int, setup: Callable[..., None] | None, ar
 
     global _ticks
     _ticks = ticks
-    torch.set_num_threads(1)  # one process a core: more threads would only get in each other's way
+    torch.set_num_threads(1)  # one process per core: more threads would only compete
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     if setup is not None:
         setup(*arguments)
 
 
 def _end_with(parent: int) -> None:
-    """End this process once its parent is gone: what it is doing would reach nobody."""
+    """End this process once its parent is gone, since nobody would get its results."""
     while os.getppid() == parent:
         time.sleep(_LOOK_UP_SECONDS)
     os._exit(1)
@@ -110,7 +118,7 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def _interrupts_delayed() -> Iterator[None]:
-    """Keep Ctrl-C waiting for a moment, where the platform can; processes started meanwhile never get it."""
+    """Delay Ctrl-C for a moment, where the platform can; processes started meanwhile never get it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

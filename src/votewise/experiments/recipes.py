@@ -1,4 +1,4 @@
-"""How users' own data are trained on when nobody says how."""
+"""Default training recipes for users' data."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from votewise.experiments.material import Material
 if TYPE_CHECKING:
     from votewise.training import TrainConfig
 
-# Share of an image's side by which a random crop may be off its centre: 4 pixels of 32, as is usual for CIFAR.
+# How far a random crop may be off centre, as a share of the image side: 4 pixels of 32, as is usual for CIFAR.
 _CROP = 1 / 8
 
-# A few hundred items in one large batch would hardly be trained on at all: batches shrink to about this many steps an
-# epoch, but not below a size whose gradients are mostly noise.
+# Small data in large batches would get too few steps: batches shrink until there are about this many steps per epoch,
+# but not below a size whose gradients are mostly noise.
 _STEPS = 20
 _LEAST_BATCH = 16
 
-# Images are summed this many at a time.
+# Images summed at a time.
 _BLOCK = 1024
 
 
@@ -33,26 +33,26 @@ def default_recipe(
     learning_rate: float | None = None,
     augment: bool = True,
 ) -> TrainConfig:
-    """A recipe for small data of a kind, with what the caller says instead.
+    """A recipe that suits small data of the material's kind; arguments that are given replace its values.
 
     Args:
-        material: what is trained on.
+        material: the training data.
         epochs: passes over the items.
-        batch_size: items a step.
-        learning_rate: at the start.
-        augment: whether images are shifted and mirrored by chance.
+        batch_size: items per step.
+        learning_rate: initial value.
+        augment: whether to shift and mirror images at random.
     """
     from votewise.training import TrainConfig
 
     recipe = _for_images(material, augment) if material.kind == "images" else TrainConfig()
     recipe = replace(recipe, batch_size=_batch_size(material.votes.n_items, recipe.batch_size))
-    said = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    given = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return replace(recipe, **changes)
 
 
 def _batch_size(n_items: int, most: int) -> int:
-    """A power of two that gives small data about as many steps an epoch as `_STEPS`."""
+    """A power of two that gives small data about `_STEPS` steps per epoch."""
     return min(most, max(_LEAST_BATCH, 2 ** round(math.log2(max(n_items / _STEPS, 1)))))
 
 
@@ -77,7 +77,7 @@ def _for_images(material: Material, augment: bool) -> TrainConfig:
 
 
 def channel_statistics(material: Material) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of each channel of all images, in 0..1; of pixels alone, which no label enters."""
+    """Mean and standard deviation of each channel over all images, in 0..1. Labels are not used."""
     images = material.inputs
     total, squares = np.zeros(images.shape[3]), np.zeros(images.shape[3])
     for start in range(0, len(images), _BLOCK):

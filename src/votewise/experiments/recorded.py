@@ -1,4 +1,4 @@
-"""Recorded runs to a report: whatever comparisons a folder of runs holds. Neither votes, data nor torch are needed."""
+"""A report on recorded runs: all comparisons that a folder of runs holds. It needs neither votes, data nor torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from votewise.report.numbers import counted
 
 EPOCHS = ("last", "best")
 
-# Columns of the report, and the numbers of a record they are made from.
+# Columns of the report, and the numbers of a record behind them.
 _NUMBERS = {
     PRIMARY: "soft_nll",
     "accuracy": "accuracy",
@@ -28,12 +28,12 @@ _NUMBERS = {
     "entropy correlation": "entropy_correlation",
 }
 
-# What tells runs of one comparison apart; everything else in their configs must be the same.
+# What differs between the runs of one comparison; everything else in their configs must be the same.
 _COMPARED = ("method", "seed", "hold", "recipe.mixup")
 
-# Told by the title of a comparison in any case, or by nothing at all.
+# Always shown in the title of a comparison, and never shown.
 _TITLED = ("dataset", "votes")
-_UNTOLD = ("data", "version")
+_HIDDEN = ("data", "version")
 
 
 def summarise_records(
@@ -42,11 +42,11 @@ def summarise_records(
     """The report of recorded runs: one comparison for each set of runs that differ in nothing but method and seed.
 
     Args:
-        runs: in any order. Failed ones, and records of other things, are left out and told.
-        name: of the whole, in the heading.
+        runs: in any order. Failed runs and other records are left out, and a note says so.
+        name: of the runs, for the heading.
         at: which epoch's scores are compared, "last" or "best".
-        baseline: the method that others are compared with; soft labels, or the first there is, if left out.
-        notes: what else readers should know.
+        baseline: the method that others are compared with; soft labels if left out, or else the first method.
+        notes: further notes for readers.
     """
     check_choice("at", at, EPOCHS)
     runs = in_order(runs)
@@ -54,7 +54,7 @@ def summarise_records(
     if not usable:
         raise InputError(
             "a report needs finished training runs",
-            f"none of {counted(len(runs), 'record')} is one",
+            f"there is none among {counted(len(runs), 'record')}",
             "Train with compare --runs or reproduce --runs; votewise runs lists what is there",
         )
     conditions = _by_condition(usable)
@@ -76,14 +76,14 @@ def summarise_records(
 
 
 def _is_training(run: RunSummary, at: str) -> bool:
-    """Whether a record is of a training run that came to a score which can be compared."""
+    """Whether a record is of a finished training run with a finite score."""
     config, score = run.config, run.numbers.get(f"soft_nll_{at}", math.nan)
     named = isinstance(config.get("method"), str) and isinstance(config.get("seed"), int)
     return run.status == "done" and named and math.isfinite(score) and "soft_nll" in run.curves
 
 
 def _left_out(runs: Sequence[RunSummary], at: str) -> tuple[str, ...]:
-    """A sentence for each run that is not in the report, and why."""
+    """A sentence for each run that is left out, with the reason."""
     faults = [(run, run.failure or "it has no finite soft NLL") for run in runs if not _is_training(run, at)]
     return tuple(
         f"{run.config.get('method', 'a record')}, seed {run.config.get('seed', '–')}, is left out: "
@@ -96,7 +96,7 @@ Leaves = tuple[tuple[str, Any], ...]
 
 
 def _by_condition(runs: Sequence[RunSummary]) -> dict[Leaves, list[RunSummary]]:
-    """Runs by what must be the same for them to be compared, in the order of the number of votes and so on."""
+    """Runs grouped by what must be the same to compare them, in order of data set and votes."""
     found: dict[Leaves, list[RunSummary]] = {}
     for run in runs:
         leaves = ((name, value) for name, value in _flat(run.config) if name not in _COMPARED)
@@ -105,7 +105,7 @@ def _by_condition(runs: Sequence[RunSummary]) -> dict[Leaves, list[RunSummary]]:
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Leaves of a config under dotted names; lists as tuples, which can be keys."""
+    """Leaves of a config under dotted names; lists become tuples, which can be keys."""
     leaves: list[tuple[str, Any]] = []
     for name, value in config.items():
         if isinstance(value, dict):
@@ -120,13 +120,13 @@ def _hashable(value: Any) -> Any:
 
 
 def _order(condition: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Data set, then all votes before few, then anything."""
+    """By data set, then all votes before few, then the rest."""
     votes = condition.get("votes")
     return str(condition.get("dataset")), -math.inf if votes is None else votes, repr(sorted(condition.items()))
 
 
 def _varied(conditions: Sequence[Leaves]) -> list[str]:
-    """The names of what differs between conditions."""
+    """The names of the settings that differ between conditions."""
     values: dict[str, set[Any]] = {}
     for condition in conditions:
         for name, value in condition:
@@ -136,9 +136,9 @@ def _varied(conditions: Sequence[Leaves]) -> list[str]:
 
 
 def _title(condition: Mapping[str, Any], varied: Sequence[str]) -> str:
-    """The data, the votes, and what else tells this comparison from the others."""
+    """The data, the votes, and the settings in which this comparison differs from the others."""
     votes = condition.get("votes")
-    parts = [str(condition.get("dataset", "unnamed data")), "all votes" if votes is None else f"{votes} votes an item"]
+    parts = [str(condition.get("dataset", "unnamed data")), "all votes" if votes is None else f"{votes} votes per item"]
     parts += [_said(name, condition.get(name)) for name in varied if name not in _TITLED]
     return ", ".join(parts)
 
@@ -150,22 +150,23 @@ def _said(name: str, value: Any) -> str:
 
 
 def _facts(runs: Sequence[RunSummary], conditions: Sequence[Leaves], varied: Sequence[str], at: str) -> tuple[str, ...]:
-    silent = {*varied, *_TITLED, *_UNTOLD}
-    same = [_said(name, value) for name, value in conditions[0] if value and name not in silent]  # 0 is for without
+    hidden = {*varied, *_TITLED, *_HIDDEN}
+    # An option whose value is 0 is off.
+    same = [_said(name, value) for name, value in conditions[0] if value and name not in hidden]
     devices = sorted({run.environment.get("device", "an unknown device") for run in runs})
     chosen = [run for run in runs if at == "best" and not run.config.get("selected")]
     return (
         f"{counted(len(runs), 'run')} in {counted(len(conditions), 'comparison')}, on {', '.join(devices)}.",
         f"Scores are those after the {at} epoch"
         + (", which was chosen on the items that are scored" if chosen else "")
-        + ". With one seed, methods share split, start and order: only the labels differ. A method is tested against "
-        "the first of its table on the seeds that both have.",
-        f"The same for all runs: {', '.join(same)}.",
+        + ". With the same seed, methods share split, initial weights and order: only the labels differ. A method is "
+        "tested against the first of its table on the seeds that both have.",
+        f"All runs share: {', '.join(same)}.",
     )
 
 
 def _comparison(title: str, runs: Sequence[RunSummary], at: str, baseline: str | None) -> Comparison:
-    """The methods of one condition beside each other."""
+    """The methods of one condition, side by side."""
     by_row: dict[str, list[RunSummary]] = {}
     for run in sorted(runs, key=lambda run: (_rank(run, baseline), run.config["seed"])):
         by_row.setdefault(_row_name(run), []).append(run)
@@ -175,7 +176,7 @@ def _comparison(title: str, runs: Sequence[RunSummary], at: str, baseline: str |
         title,
         method_rows(scores),
         tuple(learning_curve(row, lines) for row, lines in curves.items()),
-        reliability=(),  # needs the labels, which records do not hold
+        reliability=(),  # would need the labels, which records do not hold
     )
 
 
@@ -187,7 +188,7 @@ def _values(runs: Sequence[RunSummary], at: str) -> dict[str, Any]:
 
 
 def _row_name(run: RunSummary) -> str:
-    """The method, and what was set of it."""
+    """The method with its settings."""
     hold, recipe = run.config.get("hold", 1), run.config.get("recipe")
     alpha = recipe.get("mixup", 0) if isinstance(recipe, dict) else 0
     kept = f", kept {hold} epochs" if hold != 1 else ""
@@ -195,7 +196,7 @@ def _row_name(run: RunSummary) -> str:
 
 
 def _rank(run: RunSummary, baseline: str | None) -> tuple[Any, ...]:
-    """The baseline, soft labels and the other methods as the catalogue has them, each by its settings."""
+    """Sort key: the baseline first, then methods in the order of the catalogue, each by its settings."""
     name, known = _row_name(run), list(METHODS)
     method = run.config["method"]
     place = known.index(str(method)) if method in METHODS else len(known)

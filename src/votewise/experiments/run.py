@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from votewise import __version__, metrics
-from votewise._checks import FloatArray, IntArray, check_choice
+from votewise._checks import FloatArray, IntArray, check_choice, first_few
 from votewise._errors import DivergedError, InputError
 from votewise.experiments.catalog import build_delivery
 from votewise.experiments.material import Material
@@ -29,19 +29,19 @@ DEVICES = ("auto", "cpu", "cuda")
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that names a run: equal configs give equal results.
+    """Everything that identifies a run: equal configs give equal results.
 
     Attributes:
         dataset: name of the data.
-        data: their checksum.
+        data: checksum of the data.
         method: one of `METHODS`, or "mixup".
-        seed: root seed of split, redraw, start, order, augmentation and labels.
-        recipe: of training.
+        seed: root seed of split, redraw, initial weights, order, augmentation and labels.
+        recipe: the training recipe.
         model: one of the models by name.
-        votes: votes an item the training labels are redrawn to; None for those there are.
-        hold: epochs a drawn label is kept.
+        votes: votes per item redrawn for training; None to train on the votes as they are.
+        hold: epochs that a drawn label is kept for.
         held_out: share of the items that are scored and never trained on.
-        selected: share of the items that choose the best epoch instead of the held-out ones; 0 for none.
+        selected: share of the items that choose the best epoch; 0 to choose it on the held-out items.
     """
 
     dataset: str
@@ -59,10 +59,32 @@ class RunConfig:
         """Plain values, as a record keeps them."""
         return {**asdict(self), "recipe": self.recipe.to_dict(), "version": RUN_VERSION}
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+        """The config that `to_dict` gave; an unknown name is an error that gives the nearest."""
+        from votewise.training import TrainConfig
+
+        names = (*(field.name for field in fields(cls)), "version")
+        for name in values:
+            check_choice("a name in the config of a run", name, names)
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise InputError(
+                "the config of a run must be complete", f"it lacks {first_few(missing)}", "Use what to_dict returned"
+            )
+        if values["version"] != RUN_VERSION:
+            raise InputError(
+                f"the run must be of version {RUN_VERSION}",
+                f"got {values['version']!r}",
+                "Use the votewise that made it",
+            )
+        given = {name: value for name, value in values.items() if name != "version"}
+        return cls(**{**given, "recipe": TrainConfig.from_dict(values["recipe"])})
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows of the material: to train on, to choose the best epoch by (perhaps none), to score."""
+    """Rows of the material: to train on, to choose the best epoch by (may be empty), to score."""
 
     train: IntArray
     selection: IntArray
@@ -70,7 +92,7 @@ class Split:
 
 
 def split_items(config: RunConfig, material: Material) -> Split:
-    """The split of a seed, stratified by the hard label; the same for every method and number of votes."""
+    """The split of a seed, stratified by hard label; the same for every method and number of votes."""
     rest, held_out = material.votes.split(config.held_out, seed=config.seed, strata=material.hard_labels)
     if config.selected == 0:
         return Split(rest, held_out[:0], held_out)
@@ -80,7 +102,7 @@ def split_items(config: RunConfig, material: Material) -> Split:
 
 
 def make_job(config: RunConfig, material: Material) -> Job:
-    """What the trainer is told: rows, and the delivery of their votes."""
+    """A run as the trainer takes it: rows, and the delivery of their votes."""
     from votewise.training import Job
 
     split = split_items(config, material)
@@ -106,7 +128,7 @@ def make_record(
     device: str,
     at_once: int = 1,
 ) -> RunRecord:
-    """The record of a run that ended, well or not, `seconds` after it began beside others `at_once`."""
+    """The record of a run, finished or diverged, that took `seconds` as one of `at_once` runs."""
     common: dict[str, Any] = {
         "config": config.to_dict(),
         "environment": environment(device),
@@ -130,7 +152,7 @@ def make_record(
 
 
 def measure(material: Material, rows: IntArray, logits: Any) -> dict[str, float]:
-    """The scores of a run on some rows, from their logits."""
+    """The scores of a run on some rows, from its logits for them."""
     people, labels, probs = material.votes.probs[rows], material.hard_labels[rows], softmax(logits)
     return {
         "soft_nll": metrics.soft_nll(people, probs),
@@ -147,9 +169,9 @@ def measure(material: Material, rows: IntArray, logits: Any) -> dict[str, float]
 
 def softmax(logits: Any) -> FloatArray:
     """Probabilities (N, K) of logits, in float64."""
-    shifted = np.asarray(logits, dtype=np.float64)
-    weights = np.exp(shifted - shifted.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+    import scipy.special
+
+    return np.asarray(scipy.special.softmax(np.asarray(logits, dtype=np.float64), axis=-1))
 
 
 def _curves(material: Material, split: Split, outcome: Trained) -> dict[str, FloatArray]:
@@ -169,7 +191,7 @@ def _curves(material: Material, split: Split, outcome: Trained) -> dict[str, Flo
 
 
 def environment(device: str) -> dict[str, str]:
-    """What a run was done with."""
+    """Versions, platform and device that a run was done with."""
     import torch
 
     return {
@@ -184,15 +206,15 @@ def environment(device: str) -> dict[str, str]:
 
 
 def choose_device(wanted: str) -> str:
-    """The device to use: the GPU, if "auto" is wanted and there is one."""
+    """The device to use; "auto" takes the GPU if there is one."""
     import torch
 
     check_choice("the device", wanted, DEVICES)
-    there = torch.cuda.is_available()
+    available = torch.cuda.is_available()
     if wanted == "auto":
-        return "cuda" if there else "cpu"
-    if wanted == "cuda" and not there:
-        raise InputError("the device must be there", "torch finds no GPU", "Pass --device cpu, or auto")
+        return "cuda" if available else "cpu"
+    if wanted == "cuda" and not available:
+        raise InputError("the device must be available", "torch finds no GPU", "Pass --device cpu, or auto")
     return wanted
 
 
@@ -200,7 +222,7 @@ Models = dict[str, "State"]
 
 
 def models_of(outcome: Trained | DivergedError) -> Models:
-    """The weights of a run by when they were taken: "best", "last" and, where an epoch was named for it, "common"."""
+    """The weights of a run by checkpoint: "best", "last" and, if an epoch was given for it, "common"."""
     if isinstance(outcome, DivergedError):
         return {}
     models = {"best": outcome.best, "last": outcome.last}
@@ -230,7 +252,7 @@ def train_run_with_models(
     try:
         outcome = train_job(
             model_maker(config, material),
-            torch.tensor(material.inputs),  # a copy: the data themselves stay read-only
+            torch.tensor(material.inputs),  # a copy, since the data are read-only
             make_job(config, material),
             config.recipe,
             device=device,
@@ -244,7 +266,7 @@ def train_run_with_models(
 
 
 def model_maker(config: RunConfig, material: Material) -> Callable[[], Any]:
-    """What builds the model of a run for its data."""
+    """A function that builds the model of a run for its data."""
     from votewise.models import find_model
 
     row = find_model(config.model, material.kind)

@@ -1,4 +1,4 @@
-"""One model: trained on votes, saved, and used on new items."""
+"""Train one model on votes, and use it on new items."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from votewise.training import TrainConfig
     from votewise.training.checkpoint import ModelConfig
 
-# What a model is given at once where nobody learns from it: enough to be quick, little enough to fit.
+# Sizes of prediction batches: large enough to be fast, small enough to fit into memory.
 _PIXELS_AT_ONCE = 2**20
 _ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What is decided about one model before it is trained.
+class ModelPlan:
+    """What to train: method, model and recipe.
 
     Attributes:
-        method: delivers the votes.
-        seed: root seed of split, start, order and labels.
-        model: its name.
-        recipe: of training.
-        held_out: share of the items kept back to score the model; 0 for none.
+        method: name of the method that delivers the votes.
+        seed: root seed of split, initial weights, order and labels.
+        model: name of the model.
+        recipe: the training recipe.
+        held_out: share of the items held out to score the model; 0 for none.
     """
 
     method: str
@@ -50,12 +50,12 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class TrainedModel:
-    """A model and what it says of the items it was not trained on.
+    """A model and its predictions for the held-out items.
 
     Attributes:
         model: ready to predict, on the CPU.
         config: what is saved with it.
-        held_out: (m,) rows of the material; none if none were held out.
+        held_out: (m,) rows of the material.
         probs: (m, K) predictions for them.
     """
 
@@ -68,7 +68,7 @@ class TrainedModel:
 def train_model(
     material: Material,
     reading: Reading,
-    choices: Choices,
+    plan: ModelPlan,
     *,
     device: str = "auto",
     on_epoch: Callable[[int, float], None] | None = None,
@@ -78,7 +78,7 @@ def train_model(
     Args:
         material: inputs and votes.
         reading: how the inputs were read, to be saved with the model.
-        choices: method, seed, model, recipe, split.
+        plan: method, seed, model, recipe, split.
         device: "cpu", "cuda" or "auto".
         on_epoch: called after each epoch with its number and its mean training loss.
     """
@@ -87,25 +87,25 @@ def train_model(
     from votewise.training import build_model, train_classifier
     from votewise.training.loop import arithmetic
 
-    config = _describe(material, reading, choices)
-    train, held_out = _split(material, choices)
-    delivery = build_delivery(choices.method, material.votes.take(train), choices.seed)
-    model = build_model(config.build, seed=choices.seed).to(choose_device(device))
-    with arithmetic(choices.recipe):
+    config = _describe(material, reading, plan)
+    train, held_out = _split(material, plan)
+    delivery = build_delivery(plan.method, material.votes.take(train), plan.seed)
+    model = build_model(config.build, seed=plan.seed).to(choose_device(device))
+    with arithmetic(plan.recipe):
         inputs = torch.from_numpy(material.inputs[train])
-        train_classifier(model, inputs, delivery, choices.recipe, seed=choices.seed, on_epoch=on_epoch)
+        train_classifier(model, inputs, delivery, plan.recipe, seed=plan.seed, on_epoch=on_epoch)
     probs = predict(model, config, material.inputs[held_out])
     if not (np.isfinite(probs).all() and all(weight.isfinite().all() for weight in model.parameters())):
-        raise DivergedError(choices.recipe.epochs - 1)  # by its last step, which no loss saw
+        raise DivergedError(plan.recipe.epochs - 1)  # the last step comes after the last loss
     return TrainedModel(model.to("cpu").eval(), config, held_out, probs)
 
 
 def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> FloatArray:
-    """Probabilities (N, K) float64 of inputs that were read as the config says, on the device of the model.
+    """Predicted probabilities (N, K) float64 for inputs read as the config says, on the model's device.
 
     Args:
-        model: of the config.
-        config: normalises images.
+        model: the model of the config.
+        config: says how images are normalised.
         inputs: (N, ...), as in `Material`.
     """
     import torch
@@ -129,30 +129,30 @@ def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> 
     return softmax(logits.cpu().numpy())
 
 
-def _describe(material: Material, reading: Reading, choices: Choices) -> ModelConfig:
+def _describe(material: Material, reading: Reading, plan: ModelPlan) -> ModelConfig:
     from votewise.models import check_inputs
     from votewise.training.checkpoint import ModelConfig
 
-    check_inputs(choices.model, material.kind, material.inputs.shape[1:])
+    check_inputs(plan.model, material.kind, material.inputs.shape[1:])
     return ModelConfig(
-        model=choices.model,
+        model=plan.model,
         kind=material.kind,
         input_shape=material.inputs.shape[1:],
         classes=material.votes.classes,
-        recipe=choices.recipe,
+        recipe=plan.recipe,
         reading=reading.to_dict(),
         training={
-            "method": choices.method,
-            "seed": choices.seed,
-            "held_out": choices.held_out,
+            "method": plan.method,
+            "seed": plan.seed,
+            "held_out": plan.held_out,
             "data": material.checksum,
             "votewise": __version__,
         },
     )
 
 
-def _split(material: Material, choices: Choices) -> tuple[IntArray, IntArray]:
-    check_number("the share held out", choices.held_out, 0, 0.95)
-    if choices.held_out == 0:
+def _split(material: Material, plan: ModelPlan) -> tuple[IntArray, IntArray]:
+    check_number("the share held out", plan.held_out, 0, 0.95)
+    if plan.held_out == 0:
         return np.arange(material.votes.n_items), np.zeros(0, dtype=np.int64)
-    return material.votes.split(choices.held_out, seed=choices.seed, strata=material.hard_labels)
+    return material.votes.split(plan.held_out, seed=plan.seed, strata=material.hard_labels)

@@ -1,4 +1,4 @@
-"""Outcomes of many runs to what a report shows."""
+"""From the outcomes of many runs to what a report shows."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votewise import __version__, metrics
+from votewise import metrics
 from votewise._checks import FloatArray, IntArray
-from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, HELD_OUT, DemoOutcome
-from votewise.report.content import Comparison, Content, Curve, Example, MethodRow, Spread
+from votewise.report.content import Comparison, Curve, Example, MethodRow, Spread
 from votewise.report.numbers import counted, format_number, format_p
 from votewise.statistics import compare_paired, holm
 from votewise.votes import Votes, entropy_per_item
@@ -29,10 +28,10 @@ _METRICS: dict[str, Callable[[FloatArray, IntArray, FloatArray], float]] = {
 
 _EXAMPLES = 12
 
-# How a method is called in the middle of a sentence.
+# What a method is called within a sentence.
 _IN_WORDS = {"soft": "soft labels", "majority": "majority labels"}
 
-# A gap in soft NLL that three digits do not show.
+# A difference in soft NLL that three digits do not show.
 _LEVEL = 0.0005
 
 _SIGNIFICANT = 0.05
@@ -40,11 +39,11 @@ _SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run says of the items it held out.
+    """The predictions of one run for its held-out items.
 
     Attributes:
-        method: by name.
-        seed: runs of equal seed are compared with each other.
+        method: its name.
+        seed: runs with the same seed are compared with each other.
         held_out: (m,) rows of the votes.
         probs: (m, K) predictions.
         curve: (epochs,) soft NLL on those items after each epoch.
@@ -59,56 +58,24 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the runs of one method came to.
+    """The scores of the runs of one method.
 
     Attributes:
-        seeds: of its runs, each once.
-        values: by the name of a metric, (seeds,) in the order of the seeds.
+        seeds: one for each run, all different.
+        values: name of a metric to its values, (seeds,) in the order of the seeds.
     """
 
     seeds: Sequence[int]
     values: Mapping[str, FloatArray]
 
 
-def summarise_demo(votes: Votes, outcomes: Sequence[DemoOutcome]) -> Content:
-    """The demo's report: a comparison for each number of votes, and the items people disagree on most."""
-    seeds = len({outcome.run.seed for outcome in outcomes})
-    of_number = {
-        number: [
-            Outcome(one.run.method, one.run.seed, one.held_out, one.probs, one.curve)
-            for one in outcomes
-            if one.run.votes == number
-        ]
-        for number in DEMO_VOTES
-    }
-    comparisons = tuple(
-        compare_methods(votes, runs, DEMO_METHODS, f"{number} votes an item") for number, runs in of_number.items()
-    )
-    return Content(
-        title="Train on votes, not verdicts",
-        summary=tuple(f"{comparison.title}: {in_words(comparison)}" for comparison in comparisons),
-        data=(
-            f"{votes.n_items:,} words and emoticons, each rated by ten people (Hutto and Gilbert 2014), "
-            f"in {votes.n_classes} classes.",
-            f"{counted(seeds, 'seed')}; each holds out {HELD_OUT:.0%} of the items and scores against all ten votes. "
-            "With one seed, methods share split, start and order: only the labels differ.",
-            f"A small network on character n-grams, scored after its last epoch. {least_p(seeds)}",
-        ),
-        classes=votes.classes,
-        comparisons=comparisons,
-        examples_title=f"Where people disagree most (held-out items; models of {DEMO_VOTES[-1]} votes, first seed)",
-        examples=hardest_items(votes, of_number[DEMO_VOTES[-1]]),
-        version=__version__,
-    )
-
-
 def compare_methods(votes: Votes, outcomes: Sequence[Outcome], methods: Sequence[str], title: str) -> Comparison:
-    """Methods side by side: scores over seeds, and each against the first, seed by seed.
+    """Methods side by side: scores over seeds, and each method against the first, seed by seed.
 
     Args:
-        votes: what people said.
-        outcomes: a run for each method and seed.
-        methods: the baseline first.
+        votes: the votes that predictions are scored against.
+        outcomes: one for each method and seed.
+        methods: names, the baseline first.
         title: of the comparison.
     """
     runs = {
@@ -127,7 +94,7 @@ def compare_methods(votes: Votes, outcomes: Sequence[Outcome], methods: Sequence
 
 
 def hardest_items(votes: Votes, outcomes: Sequence[Outcome]) -> tuple[Example, ...]:
-    """The held-out items of the first seed that people disagree on most, and what its models say."""
+    """The held-out items of the first seed that people disagree on most, with the predictions of its models."""
     first = min(outcome.seed for outcome in outcomes)
     runs = [outcome for outcome in outcomes if outcome.seed == first]
     held_out = runs[0].held_out
@@ -143,7 +110,7 @@ def hardest_items(votes: Votes, outcomes: Sequence[Outcome]) -> tuple[Example, .
 
 
 def in_words(comparison: Comparison) -> str:
-    """The comparison in words: the best method against the baseline, the majority, and what is significant."""
+    """The comparison in a few sentences: best method, baseline, majority labels, and what is significant."""
     baseline, *others = comparison.rows
     if not others:
         return f"{baseline.method} ends at a soft NLL of {_shown_nll(baseline)}."
@@ -158,7 +125,7 @@ def in_words(comparison: Comparison) -> str:
 
 
 def least_p(seeds: int) -> str:
-    """What a number of seeds can show at most."""
+    """The smallest p-value that a number of seeds can give, in a sentence."""
     if seeds == 1:
         return "One seed allows no test."
     return f"With {seeds} seeds no two-sided p can be below {2.0 ** (1 - seeds):.4g}."
@@ -173,7 +140,7 @@ def _against(row: MethodRow, baseline: MethodRow) -> str:
 
 
 def _significance(baseline: MethodRow, others: Sequence[MethodRow]) -> str:
-    """Which methods differ from the baseline by more than chance, if any was tested."""
+    """Which methods differ significantly from the baseline, if any was tested."""
     tested = {row.method: row.p_holm for row in others if row.p_holm is not None}
     if not tested:
         return "One seed allows no test."
@@ -187,7 +154,7 @@ def _significance(baseline: MethodRow, others: Sequence[MethodRow]) -> str:
 
 
 def method_rows(scores: Mapping[str, Scores]) -> tuple[MethodRow, ...]:
-    """A row for each method; each but the first is tested against the first on the seeds that both have."""
+    """One row per method; all but the first are tested against the first on the seeds that both have."""
     baseline, *others = scores
     pairs = {method: _in_pairs(scores[method], scores[baseline]) for method in others}
     tests = {method: compare_paired(*pair) for method, pair in pairs.items() if len(pair[0])}
@@ -211,7 +178,7 @@ def method_rows(scores: Mapping[str, Scores]) -> tuple[MethodRow, ...]:
 
 
 def learning_curve(method: str, curves: Sequence[FloatArray]) -> Curve:
-    """Soft NLL by epoch: the mean over seeds, and a band from the least to the most."""
+    """Soft NLL by epoch: the mean over seeds, and a band from lowest to highest."""
     return _band(method, np.arange(1, len(curves[0]) + 1), curves)
 
 
@@ -232,7 +199,7 @@ def _values(votes: Votes, runs: Sequence[Outcome]) -> dict[str, FloatArray]:
 
 def _reliability(votes: Votes, method: str, runs: Sequence[Outcome]) -> Curve:
     curves = [metrics.reliability_curve(votes.probs[run.held_out].argmax(axis=1), run.probs) for run in runs]
-    # Drawn where every seed has a fair share of its items; elsewhere a curve is the accident of a few.
+    # Drawn only where every seed has enough items; elsewhere a few items would decide the curve.
     common = np.all([np.isfinite(curve.accuracy) & (curve.density > 0.1) for curve in curves], axis=0)
     return _band(method, curves[0].confidence[common], [curve.accuracy[common] for curve in curves])
 

@@ -1,4 +1,4 @@
-"""Tables with a row an item: numbers, or texts."""
+"""Tables with one row per item: numbers or texts."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from votewise.votes.tally import as_text
 if TYPE_CHECKING:
     import polars as pl
 
-# Of a longer text a sample of n-grams is kept, so that a column of novels does not fill memory.
+# Longer texts keep a sample of their n-grams, so that a column of novels does not fill memory.
 _MOST_NGRAMS = 512
 
-# A first column of unknown name whose whole numbers all differ over at least this many rows may well be ids.
-_ROWS_THAT_TELL = 8
+# A first column of unknown name with different whole numbers in at least this many rows may well hold ids.
+_ENOUGH_ROWS = 8
 
 
 def open_features(path: str | Path, *, item: str | None = None, columns: Sequence[str] = ()) -> Source:
-    """A table of numbers, one row an item: .csv, .tsv, .jsonl or .parquet, or .npy (N, D) in the order of the votes.
+    """A table of numbers, one row per item: .csv, .tsv, .jsonl or .parquet, or .npy (N, D) in the order of the votes.
 
     Args:
         path: the file.
-        item: name of the item column, if it is not a known one; passed over where the table has none of that name.
-        columns: those to take, in this order; all but the item's if left out.
+        item: name of the item column, if it is not a known one; ignored if the table has no such column.
+        columns: names of the features, in this order; all columns but the item column if left out.
     """
     table = open_source(path)
     if isinstance(table, np.ndarray):
@@ -45,7 +45,7 @@ def open_features(path: str | Path, *, item: str | None = None, columns: Sequenc
     if absent:
         raise InputError(
             "the table must have the features the model was trained on",
-            f"it has none named {first_few(absent)}",
+            f"it has no column {first_few(absent)}",
             "Add those columns",
         )
     features = np.empty((frame.height, len(chosen)), dtype=np.float32)
@@ -55,7 +55,7 @@ def open_features(path: str | Path, *, item: str | None = None, columns: Sequenc
 
 
 def open_texts(path: str | Path, *, column: str | None = None, item: str | None = None) -> Source:
-    """A table with a text for each item: .csv, .tsv, .jsonl or .parquet.
+    """A table with one text per item: .csv, .tsv, .jsonl or .parquet.
 
     Args:
         path: the file.
@@ -66,7 +66,7 @@ def open_texts(path: str | Path, *, column: str | None = None, item: str | None 
 
     table = open_source(path)
     if isinstance(table, np.ndarray):
-        raise InputError("texts must come in a table with named columns", "got an array", "Save them as .csv")
+        raise InputError("texts must be in a table with named columns", "got an array", "Save them as .csv")
     chosen = column or "text"
     names = column_names(table, "the table of texts")
     if chosen not in names:
@@ -94,7 +94,7 @@ def open_texts(path: str | Path, *, column: str | None = None, item: str | None 
 def _item_table(
     table: pl.LazyFrame, what: str, item: str | None, only: str | None = None
 ) -> tuple[pl.DataFrame, StrArray | None]:
-    """The columns but the item's, and the ids; None where no column looks like one."""
+    """All columns but the item column, and the ids; None if no column looks like ids."""
     names = column_names(table, f"the table of {what}")
     chosen = find_column("item", [name for name in names if name != only], item if item in names else None)
     with engine_errors(f"the table of {what}"):
@@ -105,25 +105,27 @@ def _item_table(
     if chosen is None:
         return frame, None
     if frame.width == 1:
-        raise InputError(f"a table of {what} needs a column beside the items'", f"{chosen!r} is alone", "Add one")
+        raise InputError(
+            f"a table of {what} needs a column besides the item column", f"it has only {chosen!r}", "Add one"
+        )
     with engine_errors(f"the table of {what}"):
         ids = check_item_ids(as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list())
     return frame.drop(chosen), ids
 
 
 def _unknown_item_column(frame: pl.DataFrame, only: str | None) -> str | None:
-    """The first column, if it is surely ids: texts that all differ. If they are numbers, the user is asked."""
+    """The first column, if it clearly holds ids: texts that all differ. Whole numbers that differ are an error."""
     name = next((name for name in frame.columns if name != only), None)
     if name is None or frame[name].n_unique() < frame.height:
         return None
     numbers = to_float(frame[name])
     if numbers.null_count() == frame.height:
         return name
-    if only is None and frame.width > 1 and frame.height >= _ROWS_THAT_TELL and (numbers % 1 == 0).all():
+    if only is None and frame.width > 1 and frame.height >= _ENOUGH_ROWS and (numbers % 1 == 0).all():
         raise InputError(
-            "each column of a table of features must be a feature, or named as the item's",
-            f"column {name!r} has another whole number in every row, like ids",
-            f"Say --item {name}, or name it item_id",
+            "each column of a table of features must be a feature, or named as the item column",
+            f"column {name!r} has a different whole number in every row, like ids",
+            f"Pass --item {name}, or name it item_id",
         )
     return None
 
@@ -137,7 +139,7 @@ def _numbers(column: pl.Series, ids: StrArray | None) -> npt.NDArray[np.float32]
         cell = column[int(bad[0])]
         raise InputError(
             "features must be finite numbers",
-            f"column {column.name!r} has {bad.size:,} other cells ({offenders(bad, ids)}; the first is {cell!r})",
+            f"{bad.size:,} cells of column {column.name!r} are not ({offenders(bad, ids)}; the first is {cell!r})",
             "Fill them in, turn categories into numbers, or remove the column",
         )
     return values
@@ -148,13 +150,13 @@ def _check_array(array: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         raise InputError(
             "an array of features must be numbers, items x features",
             f"got {array.dtype} of shape {array.shape}",
-            "Mend it",
+            "Convert or reshape it",
         )
     with np.errstate(over="ignore"):
         values = array.astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if bad.size:
         raise InputError(
-            "features must be finite numbers", f"{offenders(bad, None)} hold NaN or infinity", "Mend or remove them"
+            "features must be finite numbers", f"{offenders(bad, None)} hold NaN or infinity", "Fix or remove them"
         )
     return values

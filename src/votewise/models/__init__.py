@@ -1,4 +1,4 @@
-"""Reference networks. Any `nn.Module` works in their place."""
+"""Reference networks. Any other `nn.Module` works as well."""
 
 from votewise.models.catalog import KINDS as KINDS
 from votewise.models.catalog import MODELS as MODELS

@@ -1,4 +1,4 @@
-"""The networks by name, for the command line and for stored configurations. Python code imports the classes."""
+"""The networks by name, for the command line and stored configs. Python code imports the classes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ class Model:
     """One network.
 
     Attributes:
-        summary: what it is, in a line.
-        kind: of the inputs it takes, one of `KINDS`.
+        kind: of its inputs, one of `KINDS`.
         build: from the number of classes and the shape of one input: images (H, W, C), features (D,), n-grams (L,).
-        least_side: pixels an image must have on each side.
-        last_maps: the layer of such a network whose output is its last maps of an image; None where it has none.
+        least_side: smallest side of an image in pixels.
+        last_maps: from such a network to the layer with its last feature maps; None if it has no such layer.
     """
 
-    summary: str
     kind: str
     build: Callable[[int, tuple[int, ...]], nn.Module]
     least_side: int = 1
@@ -40,26 +38,22 @@ class Model:
 # The first of a kind is its default.
 MODELS: dict[str, Model] = {
     "small-cnn": Model(
-        "three convolutions, 95,000 weights; small data, any size",
         "images",
         lambda n_classes, shape: SmallCNN(n_classes, channels=shape[2]),
         least_side=8,
         last_maps=lambda network: network.stages[-1],
     ),
     "resnet18": Model(
-        "ResNet-18 for small images, 11 million weights; wants a GPU",
         "images",
         lambda n_classes, shape: ResNet18(n_classes, channels=shape[2]),
-        least_side=16,  # a batch of one image of less would leave its last norms a single value to work on
+        least_side=16,  # with less, the last norms would see a single value for a batch of one image
         last_maps=lambda network: network.blocks[-1],
     ),
     "mlp": Model(
-        "standardised features, one hidden layer of 64",
         "features",
         lambda n_classes, shape: MLP(n_classes, inputs=shape[0]),
     ),
     "ngram": Model(
-        "mean of hashed character n-grams, one hidden layer of 64",
         "text",
         lambda n_classes, _: NgramNet(n_classes),
     ),
@@ -67,7 +61,7 @@ MODELS: dict[str, Model] = {
 
 
 def find_model(name: str, kind: str) -> Model:
-    """The model of a name; one that is unknown, or does not take such inputs, is an error that lists those that do."""
+    """The model with this name; one that is unknown or takes other inputs is an error that lists those that fit."""
     model = MODELS[check_choice("the model", name, tuple(MODELS))]
     if model.kind != kind:
         raise InputError(
@@ -79,7 +73,7 @@ def find_model(name: str, kind: str) -> Model:
 
 
 def default_model(kind: str) -> str:
-    """The name of the model that a kind of inputs gets when nobody says which."""
+    """The name of the default model for a kind of inputs."""
     return next(name for name, model in MODELS.items() if model.kind == check_choice("the kind of inputs", kind, KINDS))
 
 
@@ -87,7 +81,7 @@ def check_inputs(name: str, kind: str, shape: tuple[int, ...]) -> None:
     """Refuse inputs of a kind that a model does not take, and images that are too small for it.
 
     Args:
-        name: of the model.
+        name: name of the model.
         kind: of the inputs.
         shape: of one input.
     """

@@ -1,4 +1,4 @@
-"""A network on tables of numbers, whatever their units."""
+"""A network for tables of numbers in any units."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor, nn
 class Standardise(nn.Module):
     """Subtract the mean and divide by the standard deviation of all training rows seen so far.
 
-    After the first epoch these are the statistics of the training rows, and of no others. They are part of the model
-    and saved with it. A column that never varies becomes 0.
+    From the end of the first epoch these are the statistics of exactly the training rows. They are part of the model
+    and saved with it. A constant column becomes 0.
     """
 
     seen: Tensor
@@ -20,19 +20,19 @@ class Standardise(nn.Module):
     squares: Tensor
 
     def __init__(self, width: int) -> None:
-        """Start with no row seen.
+        """Start with no rows seen.
 
         Args:
-            width: columns.
+            width: number of columns.
         """
         super().__init__()
-        # In float64, where the mean of numbers such as dates is exact enough to subtract.
+        # In float64, so that large means, e.g. of timestamps, are exact enough to subtract.
         self.register_buffer("seen", torch.zeros((), dtype=torch.float64))
         self.register_buffer("mean", torch.zeros(width, dtype=torch.float64))
         self.register_buffer("squares", torch.zeros(width, dtype=torch.float64))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Standardised features (B, D); in training the rows are counted first."""
+        """Standardised features (B, D); in training, the rows enter the statistics first."""
         rows = features.double()
         if self.training:
             self._count(rows)
@@ -43,7 +43,7 @@ class Standardise(nn.Module):
 
     @torch.no_grad()
     def _count(self, rows: Tensor) -> None:
-        """Join the statistics of a batch to those so far (Chan, Golub and LeVeque 1983)."""
+        """Merge the statistics of a batch into those so far (Chan, Golub and LeVeque 1983)."""
         total = self.seen + len(rows)
         shift = rows.mean(dim=0) - self.mean
         self.squares += ((rows - rows.mean(dim=0)) ** 2).sum(dim=0) + shift**2 * self.seen * len(rows) / total
@@ -78,7 +78,7 @@ class MLP(nn.Module):
         self.head = nn.Linear(widths[-1], n_classes)
 
     def features(self, features: Tensor) -> Tensor:
-        """What the head sees, (B, width)."""
+        """The head's inputs, (B, width)."""
         return self.hidden(self.standardise(features))
 
     def forward(self, features: Tensor) -> Tensor:

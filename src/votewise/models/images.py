@@ -1,4 +1,4 @@
-"""A small network for images of any size, for data that a large one would only memorise."""
+"""A small network for images of any size, for data sets that a large network would memorise."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _GROUPS = 8
 
 
 class SmallCNN(nn.Module):
-    """Three stages of convolution, norm and ReLU, the last two at half the resolution before; about 95,000 parameters.
+    """Three stages of convolution, norm and ReLU, the last two halving the resolution; about 95,000 parameters.
 
-    The norms look at one image at a time, so that neither small batches nor short runs do harm.
+    The norms treat each image separately, so small batches and short runs do no harm.
     """
 
     def __init__(self, n_classes: int, *, channels: int = 3, width: int = 32) -> None:
@@ -19,7 +19,7 @@ class SmallCNN(nn.Module):
         Args:
             n_classes: K.
             channels: of the images.
-            width: of the first stage, a multiple of 8; each of the other two doubles it.
+            width: channels of the first stage, a multiple of 8; each of the other two doubles it.
         """
         super().__init__()
         self.stages = nn.Sequential(
@@ -30,7 +30,7 @@ class SmallCNN(nn.Module):
         self.head = nn.Linear(4 * width, n_classes)
 
     def features(self, images: Tensor) -> Tensor:
-        """What the head sees, (B, 4 * width): the last stage averaged over places."""
+        """The head's inputs, (B, 4 * width): the last stage averaged over positions."""
         return self.stages(images).mean(dim=(2, 3))
 
     def forward(self, images: Tensor) -> Tensor:

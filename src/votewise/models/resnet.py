@@ -1,4 +1,4 @@
-"""ResNet-18 for 32 x 32 images: a 3 x 3 stem of stride 1 and no first pooling, as is usual for CIFAR."""
+"""ResNet-18 for 32 x 32 images: a 3 x 3 stem of stride 1 and no initial pooling, as is usual for CIFAR."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ResNet18(nn.Module):
         Args:
             n_classes: K.
             channels: of the images.
-            width: of the first stage; each of the other three doubles it.
+            width: channels of the first stage; each of the other three doubles it.
         """
         super().__init__()
         self.conv = nn.Conv2d(channels, width, 3, 1, 1, bias=False)
@@ -54,7 +54,7 @@ class ResNet18(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def features(self, images: Tensor) -> Tensor:
-        """What the head sees, (B, 8 * width): the last stage averaged over places."""
+        """The head's inputs, (B, 8 * width): the last stage averaged over positions."""
         stem = torch.relu(self.bn(_convolve_few_channels(images, self.conv)))
         return self.blocks(stem).mean(dim=(2, 3))
 
@@ -64,7 +64,7 @@ class ResNet18(nn.Module):
 
 
 def _convolve_few_channels(images: Tensor, conv: nn.Conv2d) -> Tensor:
-    """`conv(images)`; on a GPU with channels of zeros added up to eight, which its matrix units take at a time."""
+    """`conv(images)`; on a GPU with zero channels added up to eight, the number that its matrix units process."""
     missing = -images.shape[1] % 8 if images.is_cuda else 0
     if missing == 0:
         return conv(images)

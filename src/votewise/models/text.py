@@ -1,4 +1,4 @@
-"""A small network on hashed character n-grams: words, emoticons and short texts without a vocabulary."""
+"""A small network on hashed character n-grams, for words, emoticons and short texts without a vocabulary."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def hash_ngrams(
 
     Args:
         texts: N texts; their ends are marked, so that a prefix differs from an infix.
-        buckets: of the hash; bucket 0 is kept for padding.
+        buckets: number of hash buckets; bucket 0 is reserved for padding.
         sizes: lengths of the n-grams.
-        most: n-grams kept of a text, L at most; of a longer one every second, third, ... of its n-grams.
+        most: most n-grams kept per text, so L at most; longer texts keep an evenly spaced sample.
     """
     rows = [_buckets_of(f"<{text}>", buckets, sizes, most) for text in texts]
     width = max((len(row) for row in rows), default=1)
@@ -32,7 +32,7 @@ def hash_ngrams(
 
 def _buckets_of(text: str, buckets: int, sizes: Sequence[int], most: int) -> npt.NDArray[np.int32]:
     places = [(start, start + size) for size in sizes for start in range(len(text) - size + 1)]
-    if len(places) > most:  # evenly over the text and the sizes, so that the end of a long text counts too
+    if len(places) > most:  # evenly spaced over text and sizes, so that the end of a long text counts too
         places = [places[index * len(places) // most] for index in range(most)]
     grams = (text[start:end].encode(errors="surrogatepass") for start, end in places)
     return np.array([1 + crc32(gram) % (buckets - 1) for gram in grams], dtype=np.int32)
@@ -46,7 +46,7 @@ class NgramNet(nn.Module):
 
         Args:
             n_classes: K.
-            buckets: as given to `hash_ngrams`.
+            buckets: the number given to `hash_ngrams`.
             width: of the embedding and the hidden layer.
             dropout: before each linear layer.
         """

@@ -1,4 +1,4 @@
-"""What training runs leave on disk: one folder a run, named by its config, whole or absent, readable without torch."""
+"""Training runs on disk: one folder per run, named by its config, complete or absent, readable without torch."""
 
 from votewise.records._folder import DamagedRecordError as DamagedRecordError
 from votewise.records.record import JSON as JSON

@@ -1,4 +1,4 @@
-"""Arrays to the bytes of a .npz and back: the same bytes for the same arrays, and no pickle on either way."""
+"""Arrays to the bytes of a .npz and back: equal arrays give equal bytes, and pickle is never used."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UNIX = 3
 
 
 def encode_arrays(arrays: Mapping[str, Array]) -> bytes:
-    """A .npz that `numpy.load` reads; sorted, uncompressed and without the time of writing."""
+    """A .npz that `numpy.load` reads: sorted, uncompressed, without the time of writing."""
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
         for name in sorted(arrays):
-            member = ZipInfo(name + _SUFFIX)  # dated 1980 unless told otherwise
-            member.create_system = _UNIX  # zipfile writes the platform here
+            member = ZipInfo(name + _SUFFIX)  # dated 1980 by default
+            member.create_system = _UNIX  # zipfile would write the platform here
             content = io.BytesIO()
             np.lib.format.write_array(content, arrays[name], version=(1, 0), allow_pickle=False)
             archive.writestr(member, content.getvalue())
@@ -28,7 +28,7 @@ def encode_arrays(arrays: Mapping[str, Array]) -> bytes:
 
 
 def decode_arrays(packed: bytes) -> dict[str, Array]:
-    """The arrays of a .npz written by `encode_arrays`; anything else raises, without using more memory than it has."""
+    """The arrays of a .npz written by `encode_arrays`; anything else raises, using no more memory than its size."""
     with ZipFile(io.BytesIO(packed)) as archive:
         members = archive.infolist()
         if any(member.compress_type != ZIP_STORED for member in members):
@@ -39,15 +39,15 @@ def decode_arrays(packed: bytes) -> dict[str, Array]:
 
 
 def _decode_array(content: bytes) -> Array:
-    """A view of the bytes behind a .npy header, whose claims about type and size are checked against them."""
+    """A view of the bytes behind a .npy header, after checking that they match the type and shape it states."""
     stream = io.BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("it has an array of another format")
+        raise ValueError("it has an array in an unsupported format")
     shape, in_fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
     if in_fortran_order or not is_storable(dtype):
         raise ValueError(f"it has an array of type {dtype}")
     start = stream.tell()
     array: Array = np.ndarray(shape, dtype, buffer=content, offset=start)
     if array.shape != shape or array.nbytes != len(content) - start:
-        raise ValueError("it has an array of another size than its bytes")
+        raise ValueError("it has an array whose size does not match its bytes")
     return array

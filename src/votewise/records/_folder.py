@@ -1,7 +1,7 @@
-"""One record as a folder: record.json, arrays.npz and attached files, every byte under a checksum.
+"""One record as a folder: record.json, arrays.npz and attached files, every byte covered by a checksum.
 
-record.json is `{"checksum": ..., "record": ...}`: the SHA-256 of the bytes of the record, and the record, which has the
-sizes and SHA-256 of the other files. This envelope stays the same in all versions of the schema.
+record.json is `{"checksum": ..., "record": ...}`: the SHA-256 of the bytes of the record, and the record, which has
+the size and SHA-256 of each other file. This envelope is the same in all versions of the schema.
 """
 
 from __future__ import annotations
@@ -38,27 +38,25 @@ FileWriter = Callable[[Path], None]
 
 
 class DamagedRecordError(InputError):
-    """A record on disk is not what was written."""
+    """A record on disk differs from what was written."""
 
     def __init__(self, folder: Path, got: str) -> None:
         """Name the folder and what is wrong with it."""
         super().__init__(
-            f"the record in {str(folder)!r} must be whole",
-            got,
-            "Delete the folder and run again; it will be repeated",
+            f"the record in {str(folder)!r} must be undamaged", got, "Delete the folder and rerun to repeat this run"
         )
 
 
 @dataclass(frozen=True)
 class FileMark:
-    """By what a file is known again."""
+    """Size and checksum that identify a file."""
 
     size: int
     sha256: str
 
 
 def check_file_names(names: Mapping[str, FileWriter]) -> None:
-    """Refuse names of attached files that are no plain file names, or are taken."""
+    """Refuse names of attached files that are not plain file names, or are reserved."""
     bad = [name for name in names if not _is_file_name(name)]
     if bad:
         raise InputError(
@@ -70,7 +68,7 @@ def check_file_names(names: Mapping[str, FileWriter]) -> None:
 
 
 def write_folder(folder: Path, record: RunRecord, files: Mapping[str, FileWriter]) -> None:
-    """Write a record into an empty folder; what is there when this returns survives a loss of power."""
+    """Write a record into an empty folder; once this returns, it survives a loss of power."""
     (folder / _ARRAYS).write_bytes(encode_arrays(record.arrays))
     for name, write in files.items():
         write(folder / name)
@@ -81,7 +79,7 @@ def write_folder(folder: Path, record: RunRecord, files: Mapping[str, FileWriter
 
 
 def attached_names(marks: Mapping[str, FileMark]) -> tuple[str, ...]:
-    """The files of a record that are not its own."""
+    """The names of the files attached to a record."""
     return tuple(sorted(name for name in marks if name != _ARRAYS))
 
 
@@ -95,15 +93,15 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
-    """What record.json says, and the marks of the other files; of those only the sizes are checked here."""
+    """The content of record.json, and the marks of the other files; only the sizes of those are checked here."""
     content = _unsealed(folder, _read_bytes(folder / _RECORD))
     with _damage(folder, f"{_RECORD} does not hold a record"):
         fields = json.loads(content)
         schema = int(fields["schema"])
     if schema > SCHEMA:
         raise InputError(
-            f"the record in {str(folder)!r} must be of schema version {SCHEMA} or older",
-            f"it is of version {schema}",
+            f"the record in {str(folder)!r} must have schema version {SCHEMA} or older",
+            f"got version {schema}",
             "Read it with a newer votewise",
         )
     with _damage(folder, f"{_RECORD} does not hold a record"):
@@ -114,7 +112,7 @@ def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
 
 
 def read_arrays(folder: Path, marks: Mapping[str, FileMark]) -> dict[str, Array]:
-    """The arrays of a record, every byte of them checked."""
+    """The arrays of a record, every byte checked."""
     packed = _read_bytes(folder / _ARRAYS)
     if _mark(packed) != marks[_ARRAYS]:
         raise DamagedRecordError(folder, f"the bytes of {_ARRAYS} have changed")
@@ -123,7 +121,7 @@ def read_arrays(folder: Path, marks: Mapping[str, FileMark]) -> dict[str, Array]
 
 
 def checked_file(folder: Path, name: str, marks: Mapping[str, FileMark]) -> Path:
-    """The path of an attached file, every byte of it checked."""
+    """The path of an attached file, every byte checked."""
     attached = sorted(marks.keys() - {_ARRAYS})
     if name not in attached:
         raise InputError(
@@ -131,7 +129,7 @@ def checked_file(folder: Path, name: str, marks: Mapping[str, FileMark]) -> Path
             f"it has {first_few(attached)}" if attached else "no file is attached to it",
             "Check the name",
         )
-    with _missing_told(folder / name), (folder / name).open("rb") as file:
+    with _missing_is_damage(folder / name), (folder / name).open("rb") as file:
         if file_digest(file, "sha256").hexdigest() != marks[name].sha256:
             raise DamagedRecordError(folder, f"the bytes of {name} have changed")
     return folder / name
@@ -191,12 +189,12 @@ def _summary(fields: dict[str, Any]) -> RunSummary:
 def _marks(fields: dict[str, Any]) -> dict[str, FileMark]:
     marks = {name: FileMark(*mark) for name, mark in fields["files"].items()}
     if _ARRAYS not in marks or not all(_is_file_name(name) for name in marks.keys() - {_ARRAYS}):
-        raise ValueError("its files have other names than are ever written")
+        raise ValueError("its files have names that are never written")
     return marks
 
 
 def _float_as_json(value: float) -> float | str:
-    """JSON has no NaN and no infinity; as text, `float` reads them back."""
+    """JSON has no NaN or infinity; they are written as text, which `float` reads back."""
     return value if math.isfinite(value) else str(value)
 
 
@@ -205,7 +203,7 @@ def _floats(values: list[float | str]) -> FloatArray:
 
 
 def _check_size(path: Path, mark: FileMark) -> None:
-    with _missing_told(path):
+    with _missing_is_damage(path):
         if not path.is_file():
             raise FileNotFoundError
         size = path.stat().st_size
@@ -214,13 +212,13 @@ def _check_size(path: Path, mark: FileMark) -> None:
 
 
 def _read_bytes(path: Path) -> bytes:
-    with _missing_told(path):
+    with _missing_is_damage(path):
         return path.read_bytes()
 
 
 @contextmanager
-def _missing_told(path: Path) -> Iterator[None]:
-    """A file that is not there is damage; any other refusal of the system is not, and passes."""
+def _missing_is_damage(path: Path) -> Iterator[None]:
+    """A missing file counts as damage; any other error of the system is raised as it is."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -229,7 +227,7 @@ def _missing_told(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _damage(folder: Path, what: str) -> Iterator[None]:
-    """Whatever a parser makes of bytes in memory that bear a right checksum yet were not written by votewise."""
+    """Any error in parsing bytes whose checksum is right but which votewise did not write."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What one training run leaves behind, and how two of them are told apart."""
+"""The record of one training run, and how two records are compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,9 @@ _LONGEST_NAME = 200
 
 
 def run_id(config: dict[str, JSON]) -> str:
-    """The name of a run: 32 hexadecimal digits, the first half of the SHA-256 of its config as canonical JSON.
+    """The id of a run: 32 hexadecimal digits, the first half of the SHA-256 of its config as canonical JSON.
 
-    The order of keys does not matter; any changed value changes the id, also 1 to 1.0 or to true.
+    The order of keys does not matter; any changed value changes the id, even 1 to 1.0 or to true.
 
     >>> run_id({"method": "sls", "seed": 3}) == run_id({"seed": 3, "method": "sls"})
     True
@@ -35,9 +35,9 @@ def run_id(config: dict[str, JSON]) -> str:
 
 
 def canonical_json(config: dict[str, JSON]) -> bytes:
-    """A config as the one JSON text it has: sorted keys, no spaces, floats by their repr, UTF-8.
+    """A config as its only JSON text: sorted keys, no spaces, floats by their repr, UTF-8.
 
-    Only what JSON gives back unchanged is taken: no tuples, NumPy numbers, NaN or keys other than text.
+    Only values that JSON returns unchanged are accepted: no tuples, NumPy numbers, NaN or keys other than text.
     """
     check_kind("config", config, dict, "Pass a dict of plain JSON values")
     try:
@@ -45,27 +45,40 @@ def canonical_json(config: dict[str, JSON]) -> bytes:
         return compact_json(config)
     except RecursionError:
         raise InputError(
-            "config must be plain JSON", "it is nested too deeply or holds itself", "Make it flatter"
+            "config must be plain JSON", "it is nested too deeply or contains itself", "Make it flatter"
         ) from None
 
 
 def compact_json(value: Any) -> bytes:
-    """Plain values as JSON with sorted keys, without spaces, in UTF-8."""
+    """Plain values as JSON with sorted keys and no spaces, in UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
+
+
+class _ReadOnly(dict[Any, Any]):
+    """A dict that cannot be changed; unlike a mapping proxy it can be pickled and written as JSON."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a record is read-only; make another one with dataclasses.replace")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[type, tuple[dict[Any, Any]]]:
+        return type(self), (dict(self),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunSummary:
-    """A run without its arrays: what a list of runs needs.
+    """A run without its arrays, for lists of runs. It and all its parts are read-only.
 
     Attributes:
-        config: everything that names the run, in plain JSON: method, seed, checksum of the data, recipe.
+        config: everything that identifies the run, in plain JSON: method, seed, checksum of the data, recipe.
         status: "done" or "failed".
         failure: why it failed; None if it is done.
-        curves: values after each epoch, each (epochs,) float64; NaN and infinity are values like others.
+        curves: values after each epoch, each (epochs,) float64; NaN and infinity are allowed.
         numbers: single results, such as "best_epoch" and "soft_nll_best".
         environment: versions, device, platform. It may differ between two equal runs, as may `timing`.
-        timing: "seconds" and the like.
+        timing: "seconds" and similar.
     """
 
     config: dict[str, JSON]
@@ -77,14 +90,16 @@ class RunSummary:
     timing: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check every part and keep a copy of it, so that later changes of the caller's do not reach the record."""
-        self._keep("config", json.loads(canonical_json(self.config)))
+        """Check every part and keep a read-only copy of it."""
+        self._keep("config", json.loads(canonical_json(self.config), object_pairs_hook=_ReadOnly))
         check_choice("status", self.status, STATUSES)
         _check_failure(self.status, self.failure)
         for name, check in (("curves", _curve), ("numbers", _number), ("environment", _text), ("timing", _number)):
             given = getattr(self, name)
             check_kind(name, given, Mapping, "Pass a dict")
-            self._keep(name, {_text(f"a key of {name}", key): check(f"{name} {key!r}", given[key]) for key in given})
+            self._keep(
+                name, _ReadOnly((_text(f"a key of {name}", key), check(f"{name} {key!r}", given[key])) for key in given)
+            )
 
     @property
     def run_id(self) -> str:
@@ -102,29 +117,29 @@ class RunSummary:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunRecord(RunSummary):
-    """All that a run leaves behind.
+    """A run with its arrays.
 
     Attributes:
-        arrays: predictions and the like by name, such as "eval_rows" (N,) int64 and "best_logits" (N, K) float32; of
+        arrays: predictions and the like by name, such as "held_out" (N,) int64 and "best_logits" (N, K) float32; of
             booleans, whole numbers, floats or text.
     """
 
     arrays: dict[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check and copy the arrays, too."""
+        """Check and copy the arrays as well."""
         super().__post_init__()
         check_kind("arrays", self.arrays, Mapping, "Pass a dict")
-        self._keep("arrays", {_array_name(name): _array(name, array) for name, array in self.arrays.items()})
+        self._keep("arrays", _ReadOnly((_array_name(name), _array(name, array)) for name, array in self.arrays.items()))
 
 
 def same_result(first: RunRecord, second: RunRecord) -> bool:
-    """Whether two records agree in everything but environment and timing."""
+    """Whether two records agree in everything except environment and timing."""
     return not differences(first, second)
 
 
 def differences(first: RunRecord, second: RunRecord) -> list[str]:
-    """The parts in which two records differ, environment and timing aside, such as "arrays.best_logits".
+    """The parts in which two records differ, except environment and timing, such as "arrays.best_logits".
 
     Numbers are compared bit by bit, types and shapes included; NaN equals NaN.
     """
@@ -133,7 +148,7 @@ def differences(first: RunRecord, second: RunRecord) -> list[str]:
 
 
 def is_storable(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of a type can be kept: their bytes are all there is to them, and the same on every machine."""
+    """Whether arrays of a type can be stored: they hold no pointers, and have the same size on every machine."""
     return dtype.kind in "biuU" or (dtype.kind == "f" and dtype.itemsize <= 8)
 
 
@@ -149,15 +164,15 @@ def _parts(record: RunRecord) -> dict[str, object]:
 
 
 def _bits(array: Array | np.float64) -> tuple[str, tuple[int, ...], bytes]:
-    """Type, shape and bytes, every NaN (there are many) written alike."""
+    """Type, shape and bytes, with all NaNs (there are many) made the same."""
     if array.dtype.kind == "f":
         return array.dtype.str, array.shape, np.where(np.isnan(array), array.dtype.type(np.nan), array).tobytes()
     return array.dtype.str, array.shape, array.tobytes()
 
 
 def _check_plain(where: str, value: object) -> None:
-    """Refuse what JSON would change, or not take at all."""
-    if type(value) is dict:
+    """Refuse what JSON would change or not accept."""
+    if type(value) is dict or type(value) is _ReadOnly:
         for key, inner in value.items():
             _check_plain(f"{where}[{key!r}]", inner)
             _text(f"a key of {where}", key)
@@ -168,16 +183,14 @@ def _check_plain(where: str, value: object) -> None:
         _text(where, value)
     elif type(value) not in (int, float, bool, type(None)):
         raise _not_plain(where, f"it is of type {type(value).__name__}")
-    elif type(value) is int and abs(value) >= 10**1000:  # Python neither writes nor reads much longer ones
+    elif type(value) is int and abs(value) >= 10**1000:  # Python refuses to write or read much longer ones
         raise _not_plain(where, "it has more than 1,000 digits")
     elif type(value) is float and not math.isfinite(value):
         raise _not_plain(where, f"it is {value}")
 
 
 def _not_plain(where: str, got: str) -> InputError:
-    return InputError(
-        f"{where} must be plain JSON", got, "Use dict, list, str, int, finite float, bool and None, nothing else"
-    )
+    return InputError(f"{where} must be plain JSON", got, "Use only dict, list, str, int, finite float, bool and None")
 
 
 def _check_failure(status: str, failure: str | None) -> None:
@@ -185,20 +198,20 @@ def _check_failure(status: str, failure: str | None) -> None:
         _text("failure", failure)
     if (status == "failed") != (failure is not None):
         raise InputError(
-            "a failed run needs a reason and a finished one none",
-            f"status {status!r} came with failure {failure!r}",
-            "Give failure= with status='failed', and only then",
+            "a failed run must have a reason and a finished one must not",
+            f"got status {status!r} with failure {failure!r}",
+            "Pass failure= with status='failed' only",
         )
 
 
 def _text(where: str, value: Any) -> str:
-    """A text that UTF-8 can write."""
+    """Text that UTF-8 can encode."""
     check_kind(where, value, str, "Pass text")
     try:
         value.encode()
     except UnicodeEncodeError:
         raise InputError(
-            f"{where} must be text", f"{value!r} has half a character (a surrogate)", "Mend or remove it"
+            f"{where} must be text", f"{value!r} has half a character (a surrogate)", "Fix or remove it"
         ) from None
     return str(value)
 
@@ -207,7 +220,7 @@ def _number(where: str, value: Any) -> float:
     try:
         if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
             return float(value)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # a whole number too large for a float
         pass
     raise InputError(f"{where} must be a number", f"got {value!r}", "Pass a float")
 
@@ -233,13 +246,13 @@ def _array(name: str, array: Any) -> Array:
         raise InputError(
             f"array {name!r} must be a NumPy array of booleans, whole numbers, floats or text",
             f"got {got}",
-            "Convert it; arrays of objects are never stored, since reading them would run code",
+            "Convert it; arrays of objects are never stored, since reading them could run code",
         )
     return frozen(np.array(array, order="C", subok=False))
 
 
 def _array_name(name: Any) -> str:
-    """A name that can stand in a .npz."""
+    """A name that a .npz can hold."""
     if (
         not isinstance(name, str)
         or not name.isprintable()

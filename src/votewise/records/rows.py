@@ -1,4 +1,4 @@
-"""Runs as rows of a table, for lists and for other tools."""
+"""Runs as rows of a table, for lists and other tools."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def in_order(runs: Iterable[RunSummary]) -> list[RunSummary]:
 
 
 def export_runs(runs: Iterable[RunSummary], path: str | os.PathLike[str]) -> None:
-    """Write a table with a row for each run; its columns are the parts of a run by their dotted names.
+    """Write a table with one row per run; its columns are the parts of a run under dotted names.
 
     Args:
-        runs: which ones, in the order of the rows.
-        path: .csv or .parquet.
+        runs: the runs, in the order of the rows.
+        path: a .csv or .parquet file.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet"):
@@ -68,7 +68,7 @@ def _write_parquet(path: Path, columns: dict[str, list[Any]]) -> None:
 
 
 def _arrow_column(values: Sequence[Any]) -> Any:
-    """A column of one type: that of its values, or text where they have several."""
+    """A column of the type of its values, or of text if they have several."""
     import pyarrow as pa
 
     try:
@@ -78,7 +78,7 @@ def _arrow_column(values: Sequence[Any]) -> Any:
 
 
 def _rank(value: Any) -> tuple[int, Any]:
-    """A key that orders any two JSON values: nothing, numbers, texts, lists, dicts."""
+    """A key that orders any two JSON values: None, numbers, texts, lists, dicts."""
     if value is None:
         return 0, 0
     if isinstance(value, (bool, int, float)):

@@ -1,16 +1,16 @@
 """A folder of run records, each in a folder named by the run's id.
 
-Whatever happens to a writer, a record is there whole or not at all:
+Whatever happens to a writer, a record is either complete or absent:
 
-- A record is written into `.part-<id>` beside its place, made durable, and renamed into place, which is atomic.
-- A folder cannot be renamed over another. A record that replaces another therefore takes two steps: the old one is
-  renamed to `.old-<id>`, the new one into place. Readers look in both, so a writer killed in between leaves the old
-  record in force, and the next writer puts it back. The old one is deleted only when the new one is durable.
-- The record of a finished run is replaced only where the caller says so. A damaged one is kept aside as
+- A record is written into `.part-<id>` next to its place, made durable, and renamed into place, which is atomic.
+- A folder cannot be renamed over another, so replacing a record takes two steps: the old one is renamed to `.old-<id>`,
+  then the new one into place. Readers look in both, so if a writer is killed in between, the old record stays valid and
+  the next writer puts it back. The old one is deleted only once the new one is durable.
+- The record of a finished run is replaced only if the caller asks for it. A damaged one is kept aside as
   `.corrupt-<id>-<number>`.
-- Writers exclude each other with a lock that the system drops when a process ends, however it ends. Who holds it knows
+- Writers exclude each other with a lock that the system drops when a process ends, however it ends. The holder knows
   that every `.part-` and `.old-` was left by a dead process.
-- Readers take no lock and write nothing. One that meets a record just as it is replaced reads it again.
+- Readers take no lock and write nothing. A reader that meets a record while it is replaced reads it again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from votewise.records.record import RunRecord, RunSummary, differences, same_res
 _ID = re.compile("[0-9a-f]{32}")
 _PART, _OLD, _CORRUPT, _LOCK = ".part-", ".old-", ".corrupt-", ".lock"
 
-_STEPS_OF_REPLACING = 2  # renaming the old record, deleting it: what may happen to a reader on its way
+_STEPS_OF_REPLACING = 2  # renaming the old record and deleting it, each of which can disturb a reader
 
 _NO_FILES: Mapping[str, FileWriter] = MappingProxyType({})
 
@@ -54,7 +54,7 @@ class RecordStore:
     """The records in one folder. Any number of processes may read and write at once (writing needs a POSIX system)."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """Name the folder; it is created by the first record written."""
+        """Name the folder; the first record written creates it."""
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{str(self.folder)!r} must be a folder for records", "it is a file", "Name another")
@@ -66,11 +66,11 @@ class RecordStore:
         return sorted(name for name in names if _ID.fullmatch(name))
 
     def has(self, run_id: str) -> bool:
-        """Whether a record is there and whole; every byte of it is checked, attached files by their size."""
+        """Whether a record is there and undamaged; every byte is checked, of attached files only the size."""
         return self._read_if_whole(run_id) is not None
 
     def read(self, run_id: str) -> RunRecord:
-        """A record, every byte of it checked."""
+        """A record, every byte checked."""
         return self._steadily(run_id, lambda folder: _read_record(folder, run_id))
 
     def read_summary(self, run_id: str) -> RunSummary:
@@ -78,7 +78,7 @@ class RecordStore:
         return self._steadily(run_id, lambda folder: _read_summary(folder, run_id)[0])
 
     def attachment(self, run_id: str, name: str) -> Path:
-        """The path of a file attached to a record, every byte of it checked."""
+        """The path of a file attached to a record, every byte checked."""
         return self._steadily(
             run_id, lambda folder: _folder.checked_file(folder, name, _read_summary(folder, run_id)[1])
         )
@@ -88,33 +88,33 @@ class RecordStore:
         return self._steadily(run_id, lambda folder: _folder.attached_names(_read_summary(folder, run_id)[1]))
 
     def detach(self, run_id: str) -> None:
-        """Keep a record without the files attached to it."""
+        """Delete the files attached to a record."""
         if self.attached(run_id):
             self.write(self.read(run_id), replace=True)
 
     def records(self) -> Iterator[RunRecord]:
-        """All records that can be read, in the order of their ids."""
+        """All readable records, in the order of their ids."""
         return (found for found in self._each(self.read) if isinstance(found, RunRecord))
 
     def faults(self) -> list[Fault]:
-        """All records that cannot be read."""
+        """All records that cannot be read, arrays included."""
         return [found for found in self._each(self.read) if isinstance(found, Fault)]
 
     def survey(self) -> tuple[list[RunSummary], list[Fault]]:
-        """All records without their arrays, and those of which not even so much can be read."""
+        """All records without their arrays, and those that cannot be read even so."""
         found = list(self._each(self.read_summary))
         return [one for one in found if isinstance(one, RunSummary)], [one for one in found if isinstance(one, Fault)]
 
     def write(self, record: RunRecord, files: Mapping[str, FileWriter] = _NO_FILES, *, replace: bool = False) -> None:
-        """Add a record, whole or not at all.
+        """Add a record, completely or not at all.
 
-        A finished run that is there already with the same result is kept as it is, also if the new one failed;
-        another result under the same id is an error. A failed run gives way to any later one.
+        A finished run that is there with the same result is left as it is, also if the new one failed; a different
+        result under the same id is an error. A failed run is replaced by any later one.
 
         Args:
             record: what to write.
-            files: by name, functions that write a file to attach to the path they are given.
-            replace: whether the record takes the place of one that is there, whatever that says.
+            files: files to attach: name to a function that writes the file to the path it is given.
+            replace: whether to replace a record that is there, whatever it holds.
         """
         check_kind("record", record, RunRecord, "Build a RunRecord")
         _folder.check_file_names(files)
@@ -143,8 +143,8 @@ class RecordStore:
 
     @contextmanager
     def _as_only_writer(self) -> Iterator[None]:
-        """Hold the lock of the store, and first set right what a killed writer left."""
-        import fcntl  # here, since Windows, which can read records, does not have it
+        """Hold the lock of the store, and first clean up after a killed writer."""
+        import fcntl  # here, since Windows does not have it but can read records
 
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / _LOCK).open("a") as lock:
@@ -163,11 +163,11 @@ class RecordStore:
                 old.rename(place)
 
     def _find(self, run_id: str) -> Path | None:
-        """The folder of a record, also while it is being replaced."""
+        """The folder of a record, even while it is being replaced."""
         if not _ID.fullmatch(str(run_id)):
             return None
         place, old = self.folder / run_id, self.folder / f"{_OLD}{run_id}"
-        # The place is tried again, because the new record may come between the two looks.
+        # The place is tried again, since the new record may arrive between the two checks.
         return next((path for path in (place, old, place) if path.exists()), None)
 
     def _locate(self, run_id: str) -> Path:
@@ -179,7 +179,7 @@ class RecordStore:
         return folder
 
     def _steadily(self, run_id: str, read: Callable[[Path], Read]) -> Read:
-        """Read from the folder of a record; again if it seems damaged, since it may just have been replaced."""
+        """Read from the folder of a record, again if it seems damaged, since it may just have been replaced."""
         for _ in range(_STEPS_OF_REPLACING):
             with suppress(DamagedRecordError):
                 return read(self._locate(run_id))
@@ -216,7 +216,7 @@ def _read_record(folder: Path, run_id: str) -> RunRecord:
 
 
 def _stands(known: RunRecord, record: RunRecord, folder: Path) -> bool:
-    """Whether what is there makes writing a record needless."""
+    """Whether the record that is there makes writing another needless."""
     if known.status == "failed":
         return same_result(known, record)
     changed = differences(known, record) if record.status == "done" else []
@@ -224,6 +224,6 @@ def _stands(known: RunRecord, record: RunRecord, folder: Path) -> bool:
         raise InputError(
             f"a run done twice must give the same result as in {str(folder / known.run_id)!r}",
             f"{first_few(changed)} differ",
-            "Find out what config does not tell apart, or delete that folder and write again",
+            "Something outside the config affects the result; find it, or delete that folder",
         )
     return True

@@ -1,4 +1,4 @@
-"""Finished numbers to tables, figures and one self-contained page."""
+"""Results as tables, figures and one self-contained page."""
 
 from votewise.report.content import Comparison as Comparison
 from votewise.report.content import Content as Content
@@ -9,7 +9,6 @@ from votewise.report.content import Panel as Panel
 from votewise.report.content import Spread as Spread
 from votewise.report.figures import draw_panels as draw_panels
 from votewise.report.html import render as render
-from votewise.report.html import write_report as write_report
 from votewise.report.numbers import counted as counted
 from votewise.report.numbers import format_difference as format_difference
 from votewise.report.numbers import format_number as format_number

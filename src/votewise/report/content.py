@@ -1,4 +1,4 @@
-"""What a report shows: finished numbers, no computation. One shape for the terminal, the page and JSON."""
+"""The content of a report: computed numbers in one form for the terminal, the page and JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from votewise._checks import FloatArray
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation (n - 1) over n seeds; the deviation is NaN for one."""
+    """Mean and standard deviation (n - 1) over n seeds; the deviation is NaN for one seed."""
 
     mean: float
     sd: float
@@ -24,10 +24,10 @@ class MethodRow:
         method: its name.
         metrics: name of a metric to its spread over seeds.
         per_seed: soft NLL of each seed, in seed order.
-        pairs: seeds that both it and the baseline have; 0 for the baseline.
-        difference: mean soft NLL less the baseline's, over these seeds; None where there are none.
-        wins: how many of these seeds it is below the baseline on; None where there are none.
-        p_value: exact two-sided paired Wilcoxon; None for the baseline, and where one seed allows no test.
+        pairs: number of seeds that it shares with the baseline; 0 for the baseline.
+        difference: mean soft NLL minus the baseline's, over these seeds; None if there are none.
+        wins: number of these seeds on which it is below the baseline; None if there are none.
+        p_value: exact two-sided paired Wilcoxon test; None for the baseline and for a single seed.
         p_holm: the same, adjusted by Holm over the methods of the table.
     """
 
@@ -60,12 +60,12 @@ class Panel:
         title: above it.
         x_label: under it.
         y_label: beside it.
-        curves: lines with bands; where `ticks` are named, points with bars.
-        ticks: names of the places 0, 1, ... on the x axis.
-        joined: whether points are joined, the ticks being in an order.
+        curves: lines with bands, or points with error bars if there are `ticks`.
+        ticks: labels of the positions 0, 1, ... on the x axis.
+        joined: whether to join points, where ticks are ordered.
         diagonal: whether to draw y = x, the line of perfect calibration.
-        zero: whether to draw y = 0, where two things compared are equal.
-        same_scale: whether its y axis reaches as far as those of the others of the figure that ask for it.
+        zero: whether to draw y = 0, the line of no difference.
+        same_scale: whether to share the y range with the other panels of the figure that set this.
     """
 
     title: str
@@ -84,10 +84,10 @@ class Comparison:
     """Methods compared under one condition.
 
     Attributes:
-        title: the condition, e.g. "10 votes an item".
-        rows: a row a method, the baseline first.
-        learning: held-out soft NLL by epoch, a curve a method.
-        reliability: accuracy by confidence, a curve a method; empty where predictions are not at hand.
+        title: the condition, e.g. "10 votes per item".
+        rows: one row per method, the baseline first.
+        learning: held-out soft NLL by epoch, one curve per method.
+        reliability: accuracy by confidence, one curve per method; empty without predictions.
     """
 
     title: str
@@ -98,14 +98,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Example:
-    """One item: what people said and what each model says, as shares over the classes.
+    """One item with its votes and the models' predictions, as shares over the classes.
 
     Attributes:
         item: its id.
         people: shares of the votes.
         models: method to predicted shares.
-        caption: the item itself, where it is a text.
-        picture: the item itself as a data URI, where it is an image.
+        caption: the item itself, if it is a text.
+        picture: the item itself as a data URI, if it is an image.
     """
 
     item: str
@@ -121,14 +121,14 @@ class Content:
 
     Attributes:
         title: heading.
-        summary: sentences a reader takes away.
-        data: sentences on data and protocol.
-        classes: names.
+        summary: the main results, in sentences.
+        data: data and protocol, in sentences.
+        classes: names of the classes.
         comparisons: one for each condition.
         version: of votewise.
         examples_title: which items are shown, and under which condition.
-        examples: items; there may be none.
-        notes: sentences on how the data came together, of which a terminal was told before.
+        examples: items; may be empty.
+        notes: how the data were put together, in sentences; the terminal has shown them before.
     """
 
     title: str

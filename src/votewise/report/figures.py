@@ -1,4 +1,4 @@
-"""Finished curves to SVG."""
+"""Curves to SVG."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from votewise._errors import MissingExtraError
 from votewise.report.content import Curve, Panel
 
-# Told apart by the colour-blind, and by lightness when printed (Okabe and Ito 2008).
+# Distinct for the colour-blind, and by lightness in print (Okabe and Ito 2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#8B8B8B", "#CC79A7", "#E69F00", "#56B4E9")
 
-# Of classes: Paul Tol's muted colours, which the colour-blind tell apart; none is near the page's own. The first five
-# run from warm to cool, which suits ordered classes.
+# For classes: Paul Tol's muted colours, distinct for the colour-blind and unlike the page's own. The first five run
+# from warm to cool, which suits ordered classes.
 _ORDERED = 5
 CLASS_COLOURS = (
     "#882255", "#CC6677", "#DDCC77", "#88CCEE", "#332288", "#44AA99", "#117733", "#999933", "#AA4499", "#661100",
 )  # fmt: skip
 
-# Names that fit above a panel in one row, in characters.
+# Characters of curve names that fit above a panel in one row.
 _ONE_ROW = 48
 
-# Inches of one panel among several, panels in a row, and how far points of different curves stand apart.
+# Size of a panel in inches, panels per row, and the horizontal offset between points of different curves.
 _PANEL, _IN_A_ROW, _APART = (4.0, 3.0), 3, 0.12
 
 
@@ -37,7 +37,7 @@ def draw_curves(
         x_label: under the panel.
         y_label: beside it.
         diagonal: draw y = x, the line of perfect calibration.
-        y_top: cut the panel here; a curve that leaves it is said so in the legend.
+        y_top: top of the y axis; the legend marks curves that leave the panel.
     """
     with _drawing((5.2, 3.4)) as figure:
         from matplotlib.ticker import MaxNLocator
@@ -61,18 +61,20 @@ def draw_curves(
 
 
 def draw_panels(panels: Sequence[Panel], *, known: Sequence[str] = ()) -> str:
-    """Panels in rows under one legend, as an SVG on white; a curve keeps its colour in all of them.
+    """Panels in rows under one legend, as an SVG on white; a curve has the same colour in all of them.
 
     Args:
         panels: at least one, each with at least one curve.
-        known: names that have the first colours, in each figure the same, whether or not they are in it.
+        known: names that always get the first colours, so that colours agree between figures.
     """
     names = list(dict.fromkeys(curve.name for panel in panels for curve in panel.curves))
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(dict.fromkeys([*known, *names]))}
     down = -(-len(panels) // _IN_A_ROW)
-    across = -(-len(panels) // down)  # rows as equally full as can be
+    across = -(-len(panels) // down)  # rows filled as evenly as possible
     with _drawing((_PANEL[0] * across, _PANEL[1] * down + 0.4)) as figure:
-        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # inches, or labels touch the edge and each other
+        figure.get_layout_engine().set(
+            w_pad=0.12, h_pad=0.12
+        )  # inches; with less, labels touch the edge and each other
         grid = figure.subplots(down, across, squeeze=False).ravel()
         for panel, axes in zip(panels, grid, strict=False):
             _draw_panel(panel, axes, colours)
@@ -85,14 +87,14 @@ def draw_panels(panels: Sequence[Panel], *, known: Sequence[str] = ()) -> str:
 
 
 def class_colours(number: int) -> list[str]:
-    """A colour for each of a number of classes; few classes lie far apart between warm and cool."""
+    """One colour per class; a few classes are spread far apart between warm and cool."""
     if 1 < number < _ORDERED:
         return [CLASS_COLOURS[round(place * (_ORDERED - 1) / (number - 1))] for place in range(number)]
     return [CLASS_COLOURS[place % len(CLASS_COLOURS)] for place in range(number)]
 
 
 def _share_scale(plots: Sequence[Any]) -> None:
-    """Let the y axes of some plots reach equally far."""
+    """Give some plots the same y range."""
     limits = [axes.get_ylim() for axes in plots]
     for axes in plots:
         axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
@@ -126,7 +128,7 @@ def _legend(axes: Sequence[Any]) -> tuple[list[str], list[Any]]:
 
 @contextmanager
 def _drawing(inches: tuple[float, float]) -> Iterator[Any]:
-    """An empty figure in the style of all; the same numbers give the same bytes."""
+    """An empty figure in the common style; equal numbers give equal bytes."""
     try:
         import matplotlib
         from matplotlib.figure import Figure

@@ -1,25 +1,17 @@
-"""A report as one page that needs no network."""
+"""A report as one HTML page that needs no network."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from votewise._errors import MissingExtraError
-from votewise._files import whole_file
 from votewise.report.content import Comparison, Content
 from votewise.report.figures import class_colours, draw_curves
 from votewise.report.numbers import format_difference, format_number, format_p
 
 
-def write_report(content: Content, path: str | os.PathLike[str]) -> None:
-    """Write the page, whole or not at all; what users typed is escaped."""
-    with whole_file(path) as partial:
-        partial.write_text(render(content), encoding="utf-8")
-
-
 def render(content: Content) -> str:
-    """The page as text."""
+    """The page as HTML; text that users typed is escaped."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -41,12 +33,12 @@ def render(content: Content) -> str:
 
 
 def _typeset(text: str) -> str:
-    """A number with the minus of print, as in the figures."""
+    """A number with a typographic minus, as in the figures."""
     return text.replace("-", "−")
 
 
 def _figures(comparison: Comparison) -> dict[str, str]:
-    # A baseline that overfits would press all other curves together, so the panel ends a little above the second worst.
+    # One method that overfits would squeeze all other curves, so the panel ends a little above the second worst.
     last = sorted(float(curve.y.max()) for curve in comparison.learning)
     top = last[-2] * 1.08 if len(last) > 1 and last[-1] > 1.3 * last[-2] else None
     figures = {

@@ -1,6 +1,9 @@
-"""Targets in, model out."""
+"""Train models on delivered votes: the plain loop, the engine for many runs, and saved models."""
 
 from votewise.training.batches import Inputs as Inputs
+from votewise.training.checkpoint import ModelConfig as ModelConfig
+from votewise.training.checkpoint import load_model as load_model
+from votewise.training.checkpoint import save_model as save_model
 from votewise.training.config import TrainConfig as TrainConfig
 from votewise.training.engine import train_jobs as train_jobs
 from votewise.training.loop import build_model as build_model

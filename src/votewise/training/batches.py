@@ -1,6 +1,6 @@
-"""Inputs that stay on the device, and everything about an epoch that chance decides.
+"""Inputs that stay on the device, and the random choices of each epoch.
 
-Chance is drawn on the host from named streams, so that a CPU, a GPU and a resumed run see the same batches.
+These are drawn on the host from named streams, so that a CPU, a GPU and a resumed run see the same batches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from votewise._checks import IntArray
+from votewise._checks import IntArray, check_kind
 from votewise._errors import InputError
 from votewise._random import stream_generator
 from votewise.training.config import TrainConfig
@@ -24,7 +24,7 @@ def epoch_order(seed: int, epoch: int, n_items: int) -> IntArray:
 
 
 def epoch_crops(seed: int, epoch: int, n_items: int, config: TrainConfig) -> IntArray:
-    """For each training item the top and left of its crop and whether it is mirrored, (n_items, 3)."""
+    """Top and left of the crop of each training item, and whether it is mirrored, (n_items, 3)."""
     rng = stream_generator(seed, "augmentation", epoch)
     corner = rng.integers(0, 2 * config.crop + 1, size=(n_items, 2))
     mirrored = rng.integers(0, 2, size=(n_items, 1)) if config.flip else np.zeros((n_items, 1), dtype=np.int64)
@@ -39,12 +39,12 @@ def batch_sizes(n_items: int, batch_size: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All inputs of a data set on one device, images padded for cropping once and for all.
+    """All inputs of a data set on one device; images are padded for cropping in advance.
 
     Attributes:
         values: (N, ...) inputs; images as (N, H + 2 crop, W + 2 crop, C) uint8.
         crop: pixels of padding on each side.
-        scaling: (2, C) by what pixels 0..255 are multiplied, and what is then added; None where inputs are no images.
+        scaling: (2, C) factor and offset that normalise pixels 0..255; None where inputs are not images.
     """
 
     values: Tensor
@@ -53,7 +53,8 @@ class Inputs:
 
     @classmethod
     def place(cls, values: Tensor, config: TrainConfig, device: torch.device | str) -> Inputs:
-        """Bring inputs to a device as a recipe wants them."""
+        """Move inputs to a device, prepared as a recipe says."""
+        check_tensor(values)
         values = values.to(device)
         if not config.mean:
             return cls(values)
@@ -61,7 +62,7 @@ class Inputs:
             raise InputError(
                 f"images must be uint8 of shape (N, H, W, {len(config.mean)})",
                 f"got {values.dtype} of shape {tuple(values.shape)}",
-                "Pass them so, or leave mean and std empty",
+                "Convert them, or leave mean and std empty",
             )
         mean = torch.tensor(config.mean, device=device)
         std = torch.tensor(config.std, device=device)
@@ -70,14 +71,14 @@ class Inputs:
         return cls(padded, config.crop, torch.stack([1 / (255 * std), -mean / std]))
 
     def plain(self, items: Tensor) -> Tensor:
-        """The inputs of items as a model takes them, images (B, C, H, W)."""
+        """The inputs of items as a model takes them, without augmentation; images (B, C, H, W)."""
         if self.scaling is None:
             return self.values[items]
         inner = slice(self.crop, -self.crop or None)
         return _normalised(self.values[items, inner, inner], self.scaling)
 
     def cropped(self, items: Tensor, crops: Tensor) -> Tensor:
-        """The same, cut and mirrored as `epoch_crops` says: one gather."""
+        """The same, cropped and mirrored as `epoch_crops` says, in one gather."""
         if self.scaling is None:
             return self.values[items]
         height, width = (side - 2 * self.crop for side in self.values.shape[1:3])
@@ -94,6 +95,11 @@ class Inputs:
     def chunks(self, items: Tensor, size: int) -> Iterator[Tensor]:
         """The inputs of items, `size` at a time."""
         return (self.plain(part) for part in torch.split(items, size))
+
+
+def check_tensor(inputs: Tensor) -> None:
+    """Refuse inputs that are not a tensor."""
+    check_kind("inputs", inputs, Tensor, "Pass torch.from_numpy(inputs)")
 
 
 def _pad(images: Tensor, pixels: int, fill: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""A trained model in one file that holds numbers and text only: reading it runs no code."""
+"""A trained model in one file of numbers and text, so that reading it runs no code."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _KEY = "votewise"
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What a model is, and how it came about.
+    """What a model is and how it was trained.
 
     Attributes:
-        model: its name among `MODELS`.
+        model: its name in `MODELS`.
         kind: of its inputs.
         input_shape: of one input: images (H, W, C), features (D,), n-grams (L,).
         classes: what its outputs mean.
-        recipe: it was trained by; its mean and std normalise images.
-        reading: how inputs are to be read, in plain JSON.
-        training: what else is worth knowing (method, seed, data, version), in plain JSON.
+        recipe: the training recipe, whose mean and std normalise images.
+        reading: how to read its inputs, in plain JSON.
+        training: method, seed, data and version, in plain JSON.
     """
 
     model: str
@@ -51,18 +51,19 @@ class ModelConfig:
         return find_model(self.model, self.kind).build(len(self.classes), self.input_shape)
 
     def to_json(self) -> str:
-        """As it is stored."""
+        """The config as JSON, as it is stored."""
         return json.dumps({**asdict(self), "recipe": self.recipe.to_dict(), "format": FORMAT}, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> ModelConfig:
-        """What `to_json` wrote; anything else is an error."""
+        """The config that `to_json` wrote; anything else is an error."""
         values = json.loads(text)
         if not isinstance(values, dict):
             raise InputError("a model's config must be a JSON object", f"got {type(values).__name__}", "Save it again")
-        if values.pop("format", None) != FORMAT:
+        stored = values.pop("format", None)
+        if stored != FORMAT:
             raise InputError(
-                f"the model must be of format {FORMAT}", "it is of another", "Read it with a newer votewise"
+                f"the model must have format {FORMAT}", f"got format {stored!r}", "Read it with a newer votewise"
             )
         _check_names(values, tuple(field.name for field in fields(cls)))
         check_choice("the kind of inputs", values["kind"], KINDS)
@@ -78,12 +79,12 @@ class ModelConfig:
 
 
 def save_state(path: str | os.PathLike[str], state: Mapping[str, Tensor]) -> None:
-    """Write weights and buffers by name as safetensors, whole or not at all."""
+    """Write weights and buffers by name as safetensors, completely or not at all."""
     _write_tensors(path, state, None)
 
 
 def load_state(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """Weights and buffers that `save_state` wrote; anything else is an `InputError`."""
+    """The weights and buffers that `save_state` wrote; anything else is an `InputError`."""
     tensors = _safetensors()
     try:
         return tensors.torch.load_file(path)
@@ -94,19 +95,19 @@ def load_state(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def save_model(path: str | os.PathLike[str], model: nn.Module, config: ModelConfig) -> None:
-    """Write a model as safetensors, its config in the metadata, whole or not at all.
+    """Write a model as safetensors with its config in the metadata, completely or not at all.
 
     Args:
         path: the file, usually .safetensors.
-        model: as `config.build()` builds it.
-        config: what it is.
+        model: a model that `config.build()` built.
+        config: describes it.
     """
     _write_tensors(path, model.state_dict(), {_KEY: config.to_json()})
 
 
 def _write_tensors(path: str | os.PathLike[str], state: Mapping[str, Tensor], metadata: dict[str, str] | None) -> None:
     tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
-    # In memory first: writing it ourselves, a full disk is the system's own error and no other.
+    # In memory first: if we write the file ourselves, a full disk is a plain OSError.
     content = _safetensors().torch.save(tensors, metadata=metadata)
     with whole_file(path) as partial:
         partial.write_bytes(content)
@@ -116,13 +117,13 @@ def load_model(path: str | os.PathLike[str]) -> tuple[nn.Module, ModelConfig]:
     """Read a model that `save_model` wrote, ready to predict.
 
     Args:
-        path: the file. Damaged, foreign or unfitting ones are an `InputError`, found before any weight is allocated.
+        path: the file; one that is damaged, or not a votewise model, is refused before any weight is allocated.
     """
     _safetensors()
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
-        raise InputError("the model must be a file", f"{os.fspath(path)!r} is none", "Check the path")
+        raise InputError("the model must be a file", f"{os.fspath(path)!r} was not found", "Check the path")
     try:
         with safe_open(path, framework="pt") as file:
             config = _read_config(path, file.metadata())
@@ -141,17 +142,17 @@ def _read_config(path: str | os.PathLike[str], metadata: Mapping[str, str] | Non
     try:
         return ModelConfig.from_json(metadata[_KEY])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _unreadable(path, f"its config is wrong: {str(error).removesuffix('.')}") from None
+        raise _unreadable(path, f"its config is invalid: {str(error).removesuffix('.')}") from None
 
 
 def _check_tensors(path: str | os.PathLike[str], found: Mapping[str, Any], config: ModelConfig) -> None:
-    """Compare names and shapes with those of the model that the config names, built without memory."""
+    """Compare names and shapes with those of the model in the config, built without allocating memory."""
     try:
         with torch.device("meta"):
             wanted = config.build().state_dict()
     except InputError:
         raise
-    except Exception as error:  # shapes that make no network fail in many ways
+    except Exception as error:  # impossible shapes fail in many ways
         raise _unreadable(path, f"its config describes no network: {error}") from None
     other = sorted(set(found) ^ set(wanted))
     if other:

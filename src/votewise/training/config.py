@@ -1,4 +1,4 @@
-"""What a training run is told."""
+"""The recipe of a training run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
+
+import numpy as np
 
 from votewise._checks import check_choice, check_number, check_whole_number
 from votewise._errors import InputError
@@ -19,24 +21,24 @@ PRECISIONS = ("fp32", "bf16")
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """The recipe of a run. The learning rate falls along a cosine from its first value towards 0.
+    """The recipe of a run. The learning rate follows a cosine from its initial value to 0.
 
     Attributes:
         epochs: passes over the training items.
-        batch_size: items a step; the last batch of an epoch may be smaller.
+        batch_size: items per step; the last batch of an epoch may be smaller.
         optimizer: "adamw", or "sgd" with momentum.
-        learning_rate: at the start.
-        weight_decay: decoupled in adamw, part of the gradient in sgd.
+        learning_rate: initial value.
+        weight_decay: decoupled for adamw, part of the gradient for sgd.
         momentum: of sgd.
-        nesterov: whether it is Nesterov's.
-        decayed: "all" parameters, or "weights" alone (not norms and biases).
-        schedule: whether the cosine moves once an "epoch" or every "step".
-        crop: pixels of padding out of which a random crop is cut; 0 for none. Images only.
-        fill: what pads the images: "black", or their "mean" colour.
-        flip: whether half of the images are mirrored. Images only.
-        mean: subtracted from each channel of images in 0..1; empty to leave inputs as they are.
-        std: by which each channel is then divided.
-        mixup: alpha of mixup (Zhang et al. 2018) on the delivered targets; 0 for none.
+        nesterov: whether to use Nesterov momentum.
+        decayed: what weight decay applies to: "all" parameters, or "weights" only (not norms and biases).
+        schedule: whether the learning rate changes every "epoch" or every "step".
+        crop: pixels of padding for random crops; 0 for none. Images only.
+        fill: colour of the padding: "black", or the "mean" of the images.
+        flip: whether to mirror half of the images. Images only.
+        mean: mean of each channel of images in 0..1, to subtract; empty to leave inputs as they are.
+        std: standard deviation of each channel, to divide by.
+        mixup: alpha of mixup (Zhang et al. 2018) on inputs and delivered targets; 0 for none.
         precision: "fp32", or "bf16" for the network's arithmetic with weights, norms and loss kept in fp32.
     """
 
@@ -58,7 +60,9 @@ class TrainConfig:
     precision: str = "fp32"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot train."""
+        """Refuse recipes that cannot train; keep NumPy numbers and lists as plain numbers and tuples."""
+        for field in fields(self):
+            object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
         check_whole_number("epochs", self.epochs, least=1)
         check_whole_number("batch_size", self.batch_size, least=1)
         check_whole_number("crop", self.crop)
@@ -69,8 +73,8 @@ class TrainConfig:
         check_choice("precision", self.precision, PRECISIONS)
         check_number("momentum", self.momentum, 0, 1)
         check_number("mixup", self.mixup, 0, 1e6)
-        numbers = all(isinstance(value, (int, float)) for value in (self.learning_rate, self.weight_decay))
-        if not (numbers and 0 < self.learning_rate < math.inf and 0 <= self.weight_decay < math.inf):
+        rates = (self.learning_rate, self.weight_decay)
+        if not (all(map(_is_finite, rates)) and self.learning_rate > 0 and self.weight_decay >= 0):
             raise InputError(
                 "learning_rate must be positive and weight_decay not negative",
                 f"got {self.learning_rate!r} and {self.weight_decay!r}",
@@ -78,7 +82,7 @@ class TrainConfig:
             )
         if self.nesterov and not self.momentum:
             raise InputError("nesterov needs momentum", "it is 0", "Pass e.g. momentum=0.9")
-        if len(self.mean) != len(self.std) or not all(value > 0 for value in self.std):
+        if not _are_channels(self.mean, self.std):
             raise InputError(
                 "mean and std must have one number for each channel, and std be positive",
                 f"got {self.mean!r} and {self.std!r}",
@@ -90,7 +94,7 @@ class TrainConfig:
             )
 
     def learning_rate_at(self, epoch: int, step: int, steps: int) -> float:
-        """The learning rate of a step: `step` of `steps` in `epoch`, all counted from 0."""
+        """The learning rate of `step` of `steps` in `epoch`, both counted from 0."""
         done = epoch if self.schedule == "epoch" else epoch + step / steps
         return self.learning_rate * (1 + math.cos(math.pi * done / self.epochs)) / 2
 
@@ -100,9 +104,26 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The recipe of stored values; an unknown name is an error that gives the nearest."""
+        """The recipe that `to_dict` gave; an unknown name is an error that gives the nearest."""
         known = tuple(field.name for field in fields(cls))
         for name in values:
             check_choice("a name in the recipe", name, known)
-        given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-        return cls(**given)
+        return cls(**values)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy numbers as Python's, lists and arrays as tuples; anything else as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(_plain(one) for one in value) if isinstance(value, (list, tuple, np.ndarray)) else value
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _are_channels(mean: Any, std: Any) -> bool:
+    """Whether these are a finite mean and a positive standard deviation for each channel."""
+    if not isinstance(mean, tuple) or not isinstance(std, tuple) or len(mean) != len(std):
+        return False
+    return all(map(_is_finite, (*mean, *std))) and all(value > 0 for value in std)

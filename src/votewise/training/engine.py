@@ -1,9 +1,9 @@
 """The engine: the plain loop's step, captured once as a CUDA graph, for several runs at once on one GPU.
 
-Runs pass through lanes in waves. A lane has a stream, a network (or several as one) and captured steps of its own, and
-is reset for the next wave. Nothing in a step depends on the host: items, crops, targets and learning rates of an epoch
-lie in tables on the device, and a counter on the device says which batch is next. Without a GPU the same lanes call
-their steps one by one, and do what the plain loop does to the bit.
+Runs pass through lanes in waves. A lane has its own stream, network (or several stacked as one) and captured steps, and
+is reset for the next wave. No step depends on the host: items, crops, targets and learning rates of an epoch are in
+tables on the device, and a counter on the device says which batch is next. Without a GPU the same lanes call their
+steps one by one, with results equal to the plain loop's bit for bit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from votewise.training.loop import arithmetic, build_model
 from votewise.training.networks import Network, OneNetwork, check_no_dropout, is_stackable
 from votewise.training.runs import Job, ModelMaker, Trained, exact_logits, selection_nll
 
-# With fewer runs at once late layers leave half of the chip idle; more gain next to nothing (docs/performance.md).
+# With fewer runs at once, late layers leave half of the chip idle; more runs gain almost nothing (docs/performance.md).
 AT_ONCE = 8
 
 _PREDICTED_AT_ONCE = 1000
@@ -38,10 +38,10 @@ Outcome = Trained | DivergedError
 
 
 class EpochTables:
-    """What chance and the delivery decide for an epoch of each run, on the device; and which batch is next."""
+    """The random choices and labels of an epoch for each run, on the device, and which batch is next."""
 
     def __init__(self, job: Job, config: TrainConfig, runs: int, device: torch.device) -> None:
-        """Allocate the tables for runs shaped like this one."""
+        """Allocate tables for runs of this shape."""
         n_items = len(job.train)
         self.config = config
         self.sizes = batch_sizes(n_items, config.batch_size)
@@ -56,7 +56,7 @@ class EpochTables:
         self.runs = torch.arange(runs, device=device)[:, None]
 
     def fill(self, jobs: Sequence[Job], epoch: int) -> None:
-        """Queue the copies of an epoch's tables to the device, and start at its first batch."""
+        """Queue the copies of an epoch's tables to the device, and go to its first batch."""
         config, steps, n_items = self.config, len(self.sizes), self.order.shape[1]
         _send(np.array([config.learning_rate_at(epoch, step, steps) for step in range(steps)]), self.rates)
         for run, job in enumerate(jobs):
@@ -85,7 +85,7 @@ class EpochTables:
 
 
 class Lane:
-    """A place for some runs at a time; all that pass through it have the same shapes."""
+    """Trains one or more runs at a time; all runs that pass through a lane have the same shapes."""
 
     def __init__(
         self,
@@ -96,15 +96,15 @@ class Lane:
         config: TrainConfig,
         keep_epoch: int | None = None,
     ) -> None:
-        """Allocate everything its runs need, and make their steps ready.
+        """Allocate everything that its runs need, and prepare their steps.
 
         Args:
             make: builds the model.
-            network: what is trained.
+            network: the network to train.
             data: the inputs, shared by all lanes.
-            job: one of the jobs to come, for its shapes.
+            job: one of the jobs to do, for its shapes.
             config: the recipe of all jobs.
-            keep_epoch: an epoch whose weights are wanted besides the best and the last.
+            keep_epoch: an epoch whose weights to return besides the best and the last.
         """
         device, runs = data.values.device, network.runs
         self.make, self.network, self.data, self.config, self.keep_epoch = make, network, data, config, keep_epoch
@@ -130,9 +130,9 @@ class Lane:
         self.evaluate = self._ready(self._evaluate)
 
     def load(self, jobs: Sequence[Job]) -> None:
-        """Make the lane ready for its runs: fresh weights, no momentum, their rows."""
+        """Prepare the lane for its next runs: initial weights, no momentum, their rows."""
         if self.stream is not None:
-            self.stream.synchronize()  # runs that diverged may have left an epoch queued
+            self.stream.synchronize()  # diverged runs may have left an epoch queued
         self.jobs = jobs
         for run, job in enumerate(jobs):
             self.network.load(run, build_model(self.make, seed=job.seed).state_dict())
@@ -144,7 +144,7 @@ class Lane:
         self.ends.clear()
 
     def queue_epoch(self, epoch: int) -> Iterator[None]:
-        """Queue one epoch, pausing after every step so that the lanes' steps reach the device in turns."""
+        """Queue one epoch, pausing after every step so that the steps of all lanes reach the device in turn."""
         with self._on_stream():
             self.tables.fill(self.jobs, epoch)
             self.loss.zero_()
@@ -162,13 +162,13 @@ class Lane:
                 self.ends.append(self.stream.record_event())
 
     def is_sound(self, run: int, epoch: int) -> bool:
-        """Wait for an epoch and say whether a run's losses are numbers, in training and on the selection rows."""
+        """Wait for an epoch and say whether a run's losses are finite, in training and on the selection rows."""
         if self.stream is not None:
             self.ends[epoch].synchronize()
         return bool(torch.isfinite(self.losses[epoch, run]) and torch.isfinite(self.nlls[epoch, run]))
 
     def result(self, run: int) -> Trained:
-        """What a run left, once its last epoch is done."""
+        """The result of a run, once its last epoch is done."""
         best, last = (self.network.state(run, values) for values in (self.best, self.network.values()))
         model = build_model(self.make, seed=self.jobs[run].seed).to(self.data.values.device)
         exact = [exact_logits(model, self.data, self.held_out[run], state) for state in (best, last)]
@@ -205,12 +205,12 @@ class Lane:
         self.epoch += 1
 
     def _ready(self, work: Callable[[], None]) -> Callable[[], None]:
-        """The work itself or, on a stream of its own, a captured graph that repeats it."""
+        """The work itself or, on a GPU, a captured graph that repeats it."""
         if self.stream is None:
             return work
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
-            for _ in range(3):  # compilation, the choice of algorithms and the optimizer's state come before a capture
+            for _ in range(3):  # compile, choose algorithms and create optimizer state before the capture
                 self.tables.step.zero_()
                 self.epoch.zero_()
                 work()
@@ -238,22 +238,22 @@ def train_jobs(
 ) -> Iterator[tuple[int, Outcome, float, int]]:
     """Do many runs of one recipe, several at once, each as the plain loop would do it.
 
-    A run that diverges ends as a `DivergedError` in its place; the others go on. Where the device has too little memory
-    for `at_once` runs, fewer go at once.
+    For a run that diverges a `DivergedError` is yielded; the others continue. If the device has too little memory for
+    `at_once` runs, fewer are trained at once.
 
     Args:
-        make: builds the model, one without dropout.
+        make: builds the model, which must have no dropout.
         inputs: (N, ...) of the whole data set.
-        jobs: the runs, alike in the number of training, held-out and selection rows.
+        jobs: the runs, with equal numbers of training, held-out and selection rows.
         config: their recipe.
-        device: where to train; the steps are captured if it is a GPU.
+        device: where to train; on a GPU the steps are captured.
         at_once: runs at once.
-        keep_epoch: an epoch, counted from 0, whose weights are wanted besides the best and the last.
+        keep_epoch: an epoch, counted from 0, whose weights to return besides the best and the last.
         on_epoch: called after each epoch of each run with the run's place in `jobs`.
         on_note: called with what a user should know, e.g. that memory was short.
 
     Yields:
-        The place of each run in `jobs` as it ends, its outcome, the seconds since it began, and how many went at once.
+        The place of each run in `jobs` as it ends, its outcome, the seconds since it began, and how many ran at once.
     """
     _check_alike(jobs)
     check_no_dropout(build_model(make, seed=0))
@@ -264,7 +264,7 @@ def train_jobs(
         while waiting:
             if not lanes or _capacity(lanes) > len(waiting):  # the last wave may be smaller
                 waves = math.ceil(len(waiting) / (_capacity(lanes) or at_once))
-                fitting = math.ceil(len(waiting) / waves)  # alike in size: few runs at once are slow
+                fitting = math.ceil(len(waiting) / waves)  # waves of equal size, since few runs at once are slow
                 lanes.clear()
                 gc.collect()  # a lane and its captured steps hold each other
                 lanes = _make_lanes(make, data, jobs[0], config, fitting, keep_epoch, on_note)
@@ -291,7 +291,7 @@ def _run_wave(
     for lane in lanes:
         lane.load([jobs[place] for place, (home, _) in running.items() if home is lane])
     if lanes[0].stream is not None:
-        torch.cuda.synchronize()  # the loads were queued elsewhere than the lanes' work
+        torch.cuda.synchronize()  # the loads were queued on another stream than the lanes' work
     for epoch in range(epochs + 1):
         if epoch < epochs:
             _in_turns([lane.queue_epoch(epoch) for lane in dict.fromkeys(lane for lane, _ in running.values())])
@@ -307,7 +307,7 @@ def _run_wave(
 
 
 def _in_turns(queues: list[Iterator[None]]) -> None:
-    """Draw one step from each until all are at their end."""
+    """Take one step from each in turn until all have ended."""
     ended = object()
     while queues:
         queues = [queue for queue in queues if next(queue, ended) is not ended]
@@ -322,7 +322,7 @@ def _make_lanes(
     keep_epoch: int | None,
     on_note: Callable[[str], None] | None,
 ) -> list[Lane]:
-    """Lanes for as many runs as wanted, or as the memory of the device allows."""
+    """Lanes for this number of runs, or for as many as fit into the memory of the device."""
     device = data.values.device
     lanes: list[Lane] = []
     try:
@@ -341,10 +341,10 @@ def _make_lanes(
     torch.cuda.empty_cache()
     if fewer < 1:
         raise InputError(
-            "the GPU must have memory for one run", "it ran out", "Free memory on it, or lower the batch size"
+            "the GPU must have enough memory for one run", "it ran out", "Free memory on it, or lower the batch size"
         ) from None
     if on_note is not None:
-        on_note(f"the GPU has too little memory for {runs} runs at once: going on with {fewer}.")
+        on_note(f"the GPU has too little memory for {runs} runs at once: continuing with {fewer}.")
     return _make_lanes(make, data, job, config, fewer, keep_epoch, on_note)
 
 
@@ -352,7 +352,7 @@ def _check_alike(jobs: Sequence[Job]) -> None:
     shapes = {(len(job.train), len(job.held_out), job.selection.shape, len(job.delivery.classes)) for job in jobs}
     if len(shapes) > 1:
         raise InputError(
-            "runs that are trained together must be alike in training items, held-out items and classes",
+            "runs trained together must have equal numbers of training items, held-out items and classes",
             f"they differ: {sorted(shapes)}",
             "Train them in separate calls",
         )
@@ -365,6 +365,6 @@ def _mix(own: Tensor, other: Tensor, weights: Tensor) -> Tensor:
 
 
 def _send(values: npt.NDArray[Any], table: Tensor) -> None:
-    """Queue a copy to the device from memory that stays untouched until it is done."""
+    """Queue a copy to the device from memory that nothing changes until it is done."""
     source = torch.from_numpy(values).to(table.dtype)
     table.copy_(source.pin_memory() if table.is_cuda else source, non_blocking=True)

@@ -1,8 +1,8 @@
-"""GPU kernels for several networks at once: the runs lie on a leading axis, and one launch does the layer of all.
+"""GPU kernels for several networks at once: the leading axis is the run, and one launch does a layer of all runs.
 
 Tensors are contiguous: activations (runs, items, height, width, channels), weights (runs, out, k, k, in), statistics
-(runs, channels). Sums are taken in fp32. Where a tile of the output is still in registers, the kernel also takes its
-part of the batch statistics, so that no further pass over memory is needed for them.
+(runs, channels). Sums are taken in fp32. While a tile of the output is still in registers, the kernel also computes its
+part of the batch statistics, which saves another pass over memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
 # ruff: noqa: N803, N806
 
-_ROWS = 128  # of a tile of a convolution's output
+_ROWS = 128  # rows of a tile of a convolution's output
 
 
 @triton.jit
@@ -28,7 +28,7 @@ def _convolve(
     TRANSPOSED: tl.constexpr, STATISTICS: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """Y = X * W, a matrix product whose left side is gathered; TRANSPOSED: with W's channels swapped, taps mirrored."""
+    """Y = X * W, a matrix product with a gathered left side; TRANSPOSED: W's channels swapped and taps mirrored."""
     run = tl.program_id(1).to(tl.int64)
     tile, column = tl.program_id(0) // (C_OUT // COLUMNS), tl.program_id(0) % (C_OUT // COLUMNS)
     X += run * (M // (OUT_HEIGHT * OUT_WIDTH)) * HEIGHT * WIDTH * C_IN
@@ -69,10 +69,10 @@ def _convolve_back_strided(
     M, STEP_OF_W, HEIGHT: tl.constexpr, WIDTH: tl.constexpr, C_IN: tl.constexpr, C_OUT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """The gradient Y of the input of a 3 x 3 and a 1 x 1 convolution of stride 2, from those of their outputs, D, DS.
+    """Gradient Y of the common input of a 3 x 3 and a 1 x 1 convolution of stride 2, from D and DS, of their outputs.
 
-    Pixels are done in four lots, by whether their row and column are odd: each lot meets its own few of the nine taps.
-    D has C_IN channels and HEIGHT x WIDTH places, Y has C_OUT channels and twice the places each way, M to a lot.
+    Pixels are done in four groups, by whether their row and column are odd: each group meets only a few of the nine
+    taps. D has C_IN channels and HEIGHT x WIDTH places, Y has C_OUT channels and twice the places each way, M a group.
     """
     run = (tl.program_id(1) // 4).to(tl.int64)
     odd_y, odd_x = tl.program_id(1) % 4 // 2, tl.program_id(1) % 2
@@ -90,7 +90,7 @@ def _convolve_back_strided(
     taps_x = 1 + odd_x
     for part in range((1 + odd_y) * taps_x * PARTS_OF_DEPTH):
         tap, channel = part // PARTS_OF_DEPTH, part % PARTS_OF_DEPTH * DEPTH + k
-        # An even row was met by the middle tap; an odd one by the last tap of the place before, the first of the next.
+        # An even row met the middle tap; an odd one met the last tap of the place before and the first of the next.
         tap_y = tl.where(odd_y == 1, tap // taps_x * 2, 1)
         tap_x = tl.where(odd_x == 1, tap % taps_x * 2, 1)
         y, x = half_y + tl.where(tap_y == 0, 1, 0), half_x + tl.where(tap_x == 0, 1, 0)
@@ -115,12 +115,12 @@ def _norm_statistics(
     PARTS, GAMMA, BETA, MEAN, RSTD, SCALE, SHIFT, RUNNING_MEAN, RUNNING_VAR,
     M, STEP_OF_GAMMA, C: tl.constexpr, ROWS: tl.constexpr, TILES: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
-    """Mean, 1 / deviation, and the line (scale, shift) they make of a norm, from the parts of all tiles."""
+    """Mean, 1 / deviation, and the scale and shift of a norm that follow, from the parts of all tiles."""
     run = tl.program_id(1).to(tl.int64)
     c = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     tiles = tl.cdiv(M, ROWS)
     PARTS += run * tiles * 2 * C
-    middle = tl.load(PARTS + c)  # the first tile's mean: differences from it are small, so their squares cancel little
+    middle = tl.load(PARTS + c)  # the first tile's mean: differences from it, and so their squares, are small
     sums = tl.zeros((TILES, CHANNELS), dtype=tl.float32)
     squares = tl.zeros((TILES, CHANNELS), dtype=tl.float32)
     for first in range(0, tiles, TILES):
@@ -150,7 +150,7 @@ def _norm_apply(
     X, SCALE, SHIFT, S, S_SCALE, S_SHIFT, Y,
     M, C: tl.constexpr, SHORTCUT: tl.constexpr, ROWS: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
-    """Y = relu(line of X + shortcut); SHORTCUT 0: none, 1: S as it is, 2: S on a line of its own."""
+    """Y = relu(scaled and shifted X + shortcut); SHORTCUT 0: none, 1: S as it is, 2: S with its own scale and shift."""
     run = tl.program_id(2).to(tl.int64)
     m = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     c = tl.program_id(1) * CHANNELS + tl.arange(0, CHANNELS)
@@ -168,7 +168,7 @@ def _norm_apply(
 
 @triton.jit
 def _gradient(D, E, Y, X, SCALE, SHIFT, place, there, at, TWO: tl.constexpr, MASK: tl.constexpr):
-    """The gradient before the relu: D (and E) where the output Y, or the line of X, is positive."""
+    """The gradient before the relu: D (plus E) where the output Y, or X scaled and shifted, is positive."""
     gradient = tl.load(D + place, mask=there, other=0.0).to(tl.float32)
     if TWO:
         gradient += tl.load(E + place, mask=there, other=0.0).to(tl.float32)
@@ -216,7 +216,7 @@ def _norm_back_totals(
     PARTS, TOTALS, D_GAMMA, D_BETA, S_GAMMA, S_BETA,
     STEP_OF_GAMMA, PROGRAMS, C: tl.constexpr, SHORTCUT: tl.constexpr, TILES: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
-    """The whole sums (runs, 3, C), which are also the gradients of the norms' own parameters."""
+    """The total sums (runs, 3, C), which are also the gradients of the norms' parameters."""
     run = tl.program_id(1).to(tl.int64)
     c = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     for which in tl.static_range(3):
@@ -270,7 +270,7 @@ def _update(
     P, V, G, W, RATE,
     N, momentum, decay, NESTEROV: tl.constexpr, ROUNDED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """One step of SGD: weights P and momenta V in fp32, gradients G, and W, the weights as the network uses them."""
+    """One step of SGD: weights P and momenta V in fp32, gradients G, and W, the weights in the network's precision."""
     run = tl.program_id(1).to(tl.int64)
     n = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = n < N
@@ -285,14 +285,14 @@ def _update(
 
 
 def convolve(x: Tensor, weight: Tensor, *, stride: int = 1, transposed: bool = False, parts: bool = False) -> Any:
-    """Convolve items of every run with the run's weights; padding keeps the places.
+    """Convolve the items of each run with its weights; padding keeps the size.
 
     Args:
         x: (R, B, H, W, C).
-        weight: (R, out, k, k, in); a slice of a larger table, so that runs may lie any step apart.
-        stride: of the places.
-        transposed: take the gradient of the input instead: x is that of the output, of stride 1.
-        parts: also return each tile's mean and squared deviations, (R, tiles, 2, out).
+        weight: (R, out, k, k, in); may be a slice of a larger table, with any stride between runs.
+        stride: of the convolution.
+        transposed: compute the gradient of the input instead, from x, that of the output; stride 1.
+        parts: also return the mean and squared deviations of each tile, (R, tiles, 2, out).
     """
     runs, items, height, width, c_in = x.shape
     size, c_out = weight.shape[2], weight.shape[4] if transposed else weight.shape[1]
@@ -310,13 +310,13 @@ def convolve(x: Tensor, weight: Tensor, *, stride: int = 1, transposed: bool = F
 
 
 def convolve_back_strided(d: Tensor, weight: Tensor, d_shortcut: Tensor, weight_shortcut: Tensor) -> Tensor:
-    """The gradient of the input of a block that halves the places: of its first convolution and its shortcut.
+    """The gradient of the input of a block of stride 2, from its first convolution and its shortcut.
 
     Args:
         d: (R, B, H, W, out) gradient of the 3 x 3 convolution's output.
         weight: (R, out, 3, 3, in).
         d_shortcut: (R, B, H, W, out) gradient of the 1 x 1 convolution's output.
-        weight_shortcut: (R, out, 1, 1, in), as far apart as `weight`.
+        weight_shortcut: (R, out, 1, 1, in), with the same stride between runs as `weight`.
     """
     runs, items, height, width, c_in = d.shape
     c_out = weight.shape[4]
@@ -330,18 +330,18 @@ def convolve_back_strided(d: Tensor, weight: Tensor, d_shortcut: Tensor, weight_
 
 
 def _tile(x: Tensor, c_in: int, c_out: int) -> dict[str, int]:
-    """Channels a program gives and takes at a time, and how it goes about it."""
-    if x.dtype == torch.float32:  # for checks alone: without matrix units, large tiles take minutes to compile
+    """Output and input channels that a program handles at a time, and its launch settings."""
+    if x.dtype == torch.float32:  # for tests only: without matrix units, large tiles take minutes to compile
         return {"COLUMNS": 32, "DEPTH": 16, "num_warps": 4, "num_stages": 2}
     columns = min(c_out, 256)
     return {"COLUMNS": columns, "DEPTH": min(c_in, 64), "num_warps": 4 if columns == 64 else 8, "num_stages": 3}
 
 
 class Norm:
-    """A batch norm of every run: its parameters, its running statistics, and what it remembers of a batch."""
+    """A batch norm of each run: its parameters, its running statistics, and the statistics of the last batch."""
 
     def __init__(self, gamma: Tensor, beta: Tensor, d_gamma: Tensor, d_beta: Tensor) -> None:
-        """Take slices (R, C) of tables of parameters and of their gradients, all equally far apart."""
+        """Take slices (R, C) of tables of parameters and their gradients, all with the same stride between runs."""
         self.gamma, self.beta, self.d_gamma, self.d_beta = gamma, beta, d_gamma, d_beta
         self.runs, self.channels = gamma.shape
         make = gamma.new_zeros
@@ -349,7 +349,7 @@ class Norm:
         self.running_mean, self.running_var = (make(self.runs, self.channels) for _ in range(2))
 
     def measure(self, parts: Tensor, m: int) -> None:
-        """Learn a batch's statistics from the parts of the convolution before."""
+        """Compute a batch's statistics from the parts that the convolution returned."""
         _norm_statistics[(self.channels // 16, self.runs)](
             parts, self.gamma, self.beta, self.mean, self.rstd, self.scale, self.shift,
             self.running_mean, self.running_var,
@@ -362,11 +362,11 @@ class Norm:
         torch.sub(self.beta, self.running_mean * self.scale, out=self.shift)
 
 
-_TILE = (32, 64)  # rows and channels of a tile of a norm
+_TILE = (32, 64)  # rows and channels of a norm's tile
 
 
 def norm_relu(norm: Norm, x: Tensor, shortcut: Tensor | None = None, shortcut_norm: Norm | None = None) -> Tensor:
-    """The relu of the normalised x (R, B, H, W, C), to which a shortcut, itself normalised or not, is added."""
+    """The relu of the normalised x (R, B, H, W, C) plus a shortcut, which may be normalised too."""
     y = torch.empty_like(x)
     other = shortcut_norm or norm
     kind = 0 if shortcut is None else 1 if shortcut_norm is None else 2
@@ -388,16 +388,16 @@ def norm_relu_back(
     shortcut: Tensor | None = None,
     shortcut_norm: Norm | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of x and of the shortcut (else of nothing), leaving those of the norms' parameters in their tables.
+    """Gradients of x and of the shortcut, if any; those of the norms' parameters are left in their tables.
 
     Args:
-        norm: of x.
-        x: what was normalised.
+        norm: the norm of x.
+        x: the input of the norm.
         d: gradient of the output.
-        e: a second part of it, to be added.
-        y: the output, where a shortcut was added.
-        shortcut: what `shortcut_norm` normalised.
-        shortcut_norm: of the shortcut.
+        e: a second part of it, to add.
+        y: the output, if a shortcut was added.
+        shortcut: the input of `shortcut_norm`.
+        shortcut_norm: the norm of the shortcut.
     """
     other, s = shortcut_norm or norm, x if shortcut is None else shortcut
     two, mask = e is not None, y is not None
@@ -438,17 +438,17 @@ def update(
     decay: float,
     nesterov: bool,
 ) -> None:
-    """One step of SGD for every run, in place.
+    """One step of SGD for each run, in place.
 
     Args:
         weights: (R, N) fp32.
         momenta: (R, N) fp32.
         gradients: (R, N).
-        rounded: (R, N) the weights as the network uses them, if it does so in fewer bits.
+        rounded: (R, N) the weights in the network's precision, if that is not fp32.
         rate: () the learning rate.
         momentum: of SGD.
-        decay: times the weights, part of the gradient.
-        nesterov: whether the momentum is Nesterov's.
+        decay: weight decay, added to the gradient.
+        nesterov: whether to use Nesterov momentum.
     """
     runs, n = weights.shape
     _update[(triton.cdiv(n, 1024), runs)](

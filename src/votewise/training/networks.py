@@ -1,4 +1,4 @@
-"""What a lane of the engine trains: one network, or several of a kind as one. Runs lie on a leading axis."""
+"""What a lane of the engine trains: one network, or several stacked as one. The leading axis is the run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from votewise.training.runs import ModelMaker, State
 
 
 class Network(Protocol):
-    """R networks trained in step. No step or prediction depends on the host, so that both can be captured."""
+    """R networks trained in lockstep. No step or prediction depends on the host, so both can be captured."""
 
     runs: int
 
     def load(self, run: int, state: State) -> None:
-        """Give one run the weights and buffers of a model, and no momentum."""
+        """Set the weights and buffers of one run, and clear its momentum."""
 
     def train_step(self, given: Tensor, wanted: Tensor, rate: Tensor) -> Tensor:
         """Train on inputs (R, B, ...) and targets (R, B, K) at a learning rate (); each run's mean loss, (R,)."""
@@ -33,18 +33,18 @@ class Network(Protocol):
         """Weights and buffers as they are now, each (R, ...)."""
 
     def state(self, run: int, values: dict[str, Tensor]) -> State:
-        """One run's part of `values`, as the model keeps it, on the CPU."""
+        """One run's part of `values`, in the layout of the model, on the CPU."""
 
 
 class OneNetwork:
-    """Any module, by itself."""
+    """Any single module."""
 
     runs = 1
 
     def __init__(self, make: ModelMaker, config: TrainConfig, device: torch.device) -> None:
-        """Build model and optimizer; on a GPU in bf16 it is compiled, which fuses norms, activations and casts."""
+        """Build model and optimizer; compiled in bf16 on a GPU, which fuses norms, activations and casts."""
         self.config, self.device = config, device
-        model = build_model(make, seed=0)  # only so that torch's generator is left alone
+        model = build_model(make, seed=0)  # seeded only to leave torch's generator unchanged
         self.model = model.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         fuse = device.type == "cuda" and config.precision == "bf16"
         self.forward = torch.compile(self.model, dynamic=False) if fuse else self.model
@@ -86,29 +86,29 @@ class OneNetwork:
         return {name: value[run].to("cpu", copy=True) for name, value in values.items()}
 
     def _precision(self) -> torch.autocast:
-        # Casts of the weights must be part of every captured step, so they are not cached.
+        # Casts of the weights must be part of each captured step, so they are not cached.
         enabled = self.config.precision == "bf16"
         return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled, cache_enabled=False)
 
 
 def has_dropout(model: nn.Module) -> bool:
-    """Whether a model draws units to leave out in training."""
+    """Whether a model has active dropout layers."""
     layers = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
     return any(isinstance(module, layers) and module.p > 0 for module in model.modules())
 
 
 def check_no_dropout(model: nn.Module) -> None:
-    """Refuse models that draw chance of their own: a run would depend on those beside it."""
+    """Refuse models with random numbers of their own: a run would depend on those beside it."""
     if has_dropout(model):
         raise InputError(
-            "the model of runs that are trained together must have no dropout",
-            "theirs has: all would draw from the one generator of the device",
+            "the model of runs trained together must have no dropout",
+            "it has, and all runs would draw from the device's one generator",
             "Train them one by one, with train_job",
         )
 
 
 def is_stackable(make: ModelMaker, config: TrainConfig, device: torch.device) -> bool:
-    """Whether several runs can be trained as one network: ResNet-18s in bf16 with SGD, where Triton is installed."""
+    """Whether several runs can be stacked as one network: ResNet-18 in bf16 with SGD, with Triton installed."""
     return (
         device.type == "cuda"
         and config.precision == "bf16"

@@ -1,4 +1,4 @@
-"""One run as a value: what to train, what came out; and the plain way to do it."""
+"""One run: what to train, the result, and the plain way to do it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from votewise._checks import FloatArray, IntArray
-from votewise._errors import DivergedError
+from votewise._checks import FloatArray, IntArray, check_simplex
+from votewise._errors import DivergedError, InputError
 from votewise.delivery import Delivery
 from votewise.training.batches import Inputs
 from votewise.training.config import TrainConfig
-from votewise.training.loop import arithmetic, build_model, predict_logits, train_classifier
+from votewise.training.loop import arithmetic, build_model, check_delivery, predict_logits, train_classifier
 
 ModelMaker = Callable[[], nn.Module]
 State = dict[str, Tensor]
@@ -24,10 +24,10 @@ Logits = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A run to be done.
+    """A run to do.
 
     Attributes:
-        seed: root seed of start, order, augmentation.
+        seed: root seed of initial weights, order, augmentation and dropout.
         train: (n,) rows of the inputs to train on.
         delivery: their labels, in that order.
         held_out: (m,) rows to predict after every epoch.
@@ -40,10 +40,27 @@ class Job:
     held_out: IntArray
     selection: FloatArray
 
+    def __post_init__(self) -> None:
+        """Refuse labels of other items and vote shares of other rows or classes."""
+        check_delivery(self.delivery)
+        if len(self.train) != len(self.delivery.item_ids):
+            raise InputError(
+                "a job must have one training row for each item of its delivery",
+                f"got {len(self.train):,} rows and {len(self.delivery.item_ids):,} items",
+                "Deliver votes.take(train)",
+            )
+        shares, wanted = check_simplex("selection", self.selection), len(self.delivery.classes)
+        if len(shares) > len(self.held_out) or shares.shape[1] != wanted:
+            raise InputError(
+                f"selection must be vote shares over {wanted} classes of at most {len(self.held_out):,} held-out rows",
+                f"its shape is {shares.shape}",
+                "Pass votes.probs[held_out]",
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What a run left.
+    """The result of a run.
 
     Attributes:
         losses: (epochs,) mean training loss of each epoch.
@@ -53,7 +70,7 @@ class Trained:
         last_logits: (m, K) float32 after the last epoch, computed in fp32.
         best: the model's weights and buffers at that epoch, on the CPU.
         last: the same after the last epoch.
-        kept: the same after the epoch that was asked for, if one was.
+        kept: the same after the epoch that was asked for, if any.
     """
 
     losses: FloatArray
@@ -76,7 +93,7 @@ def train_job(
     keep_epoch: int | None = None,
     on_epoch: Callable[[], None] | None = None,
 ) -> Trained:
-    """Do one run with the plain loop, on any device; a loss that stops being a number is a `DivergedError`.
+    """Do one run with the plain loop, on any device; a loss that becomes NaN or infinite is a `DivergedError`.
 
     Args:
         make: builds the model.
@@ -84,7 +101,7 @@ def train_job(
         job: the run.
         config: its recipe.
         device: where to train.
-        keep_epoch: an epoch, counted from 0, whose weights are wanted besides the best and the last.
+        keep_epoch: an epoch, counted from 0, whose weights to return besides the best and the last.
         on_epoch: called after each epoch.
     """
     model = build_model(make, seed=job.seed).to(device)
@@ -119,7 +136,7 @@ def train_job(
 
 
 def exact_logits(model: nn.Module, data: Inputs, held_out: Tensor, state: State) -> Logits:
-    """Logits of the held-out rows in fp32, whatever the run's precision was, of a model in a certain state."""
+    """Logits of the held-out rows of a model in a given state, in fp32 whatever the precision of the run."""
     model.load_state_dict(state)
     return predict_logits(model, data, held_out).cpu().numpy()
 

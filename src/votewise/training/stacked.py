@@ -1,7 +1,7 @@
-"""Several ResNet-18s as one: every layer of all runs in one launch, and the backward pass written out.
+"""Several ResNet-18s stacked as one: each layer of all runs in one launch, with an explicit backward pass.
 
-The maths are those of `models.ResNet18` in bf16 with fp32 weights, statistics and head. docs/performance.md says what
-it gains over a network at a time, and why.
+The maths are those of `models.ResNet18` in bf16 with fp32 weights, statistics and head. docs/performance.md says how
+much faster this is than one network at a time, and why.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from votewise.training.runs import State
 
 
 class Table:
-    """Parameters of all runs side by side, (R, N) each: weights, momenta, gradients; perhaps a rounded copy."""
+    """Parameters of all runs side by side, (R, N) each: weights, momenta, gradients, and a rounded copy if needed."""
 
     def __init__(self, shapes: Mapping[str, torch.Size], runs: int, device: torch.device, dtype: torch.dtype) -> None:
-        """Allocate room for named parameters; gradients, and a copy for use, are kept in `dtype`."""
+        """Allocate space for named parameters; gradients, and the copy that layers use, have type `dtype`."""
         self.shapes = shapes
         ends = list(accumulate(shape.numel() for shape in shapes.values()))
         self.starts, total = dict(zip(shapes, [0, *ends], strict=False)), ends[-1]
@@ -57,7 +57,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """A convolution and the norm behind it: weights (R, out, k, k, in), where their gradients go, and its stride."""
+    """A convolution and the norm after it: weights (R, out, k, k, in), the place of their gradients, and the stride."""
 
     weight: Tensor
     gradient: Tensor
@@ -65,7 +65,7 @@ class Layer:
     stride: int
 
     def __call__(self, x: Tensor, training: bool) -> Tensor:
-        """What is to be normalised; in training its statistics are taken on the way."""
+        """The convolution's output, before its norm; in training its statistics are computed on the way."""
         if not training:
             return kernels.convolve(x, self.weight, stride=self.stride)
         y, parts = kernels.convolve(x, self.weight, stride=self.stride, parts=True)
@@ -75,7 +75,7 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Two layers around a shortcut; None where the shortcut is the input itself."""
+    """Two layers around a shortcut, which is None where it is the input itself."""
 
     first: Layer
     second: Layer
@@ -83,7 +83,7 @@ class Block:
 
 
 class StackedResNet:
-    """R networks with weights of their own, trained in step."""
+    """R networks with separate weights, trained in lockstep."""
 
     def __init__(self, template: nn.Module, runs: int, config: TrainConfig, device: torch.device) -> None:
         """Allocate R networks shaped like the template, a ResNet-18."""
@@ -102,7 +102,7 @@ class StackedResNet:
         self.stem = self._layer("conv", "bn", 1)
         self.blocks = [self._block(f"blocks.{place}", block) for place, block in enumerate(template.blocks)]
         self.tape: list[tuple[Tensor, ...]] = []
-        self.kept: list[tuple[Tensor, Tensor]] = []  # what side streams still read
+        self.kept: list[tuple[Tensor, Tensor]] = []  # tensors that side streams still read
         on_gpu = device.type == "cuda"
         self.side = [torch.cuda.Stream(device) for _ in range(runs if on_gpu else 0)]  # type: ignore[no-untyped-call]
 
@@ -125,7 +125,7 @@ class StackedResNet:
         return Layer(weight, gradient, self.norm_of[norm], stride)
 
     def features(self, images: Tensor, *, training: bool) -> Tensor:
-        """What the head sees of images (R, B, C, H, W), (R, B, width) in fp32; in training the tape is kept."""
+        """The head's inputs (R, B, width) fp32 from images (R, B, C, H, W); in training the tape is kept."""
         if not training:
             for norm in self.norm_of.values():
                 norm.recall()
@@ -149,7 +149,7 @@ class StackedResNet:
         return z.float().mean(dim=(2, 3))
 
     def backward(self, d_features: Tensor) -> None:
-        """Leave the gradients of all parameters but the head's in their tables, from those of the features."""
+        """From the gradients of the features, fill in those of all parameters but the head's."""
         out = self.tape[-1][-1]
         places = out.shape[2] * out.shape[3]
         d = (d_features / places)[:, :, None, None, :].expand_as(out).to(self.dtype).contiguous()
@@ -174,7 +174,7 @@ class StackedResNet:
         self._join()
 
     def _weight_gradient(self, layer: Layer, x: Tensor, d: Tensor) -> None:
-        """Queue the gradient of a layer's weights, a run on each side stream, beside the rest of the backward pass."""
+        """Queue the gradient of a layer's weights, one run per side stream, beside the rest of the backward pass."""
         self.kept.append((x, d))
         ready = torch.cuda.current_stream().record_event() if self.side else None
         for run in range(self.runs):
@@ -188,7 +188,7 @@ class StackedResNet:
                 layer.gradient[run].copy_(gradient.permute(0, 2, 3, 1))
 
     def _join(self) -> None:
-        """Wait for the side streams; only then may what they read be overwritten."""
+        """Wait for the side streams, after which the tensors they read may be overwritten."""
         for stream in self.side:
             torch.cuda.current_stream().wait_stream(stream)
         self.kept.clear()
@@ -217,7 +217,7 @@ class StackedResNet:
         return torch.baddbmm(self.bias.weights[:, None], features, weight.transpose(1, 2))
 
     def values(self) -> dict[str, Tensor]:
-        """See `Network`; convolutions as they lie in memory."""
+        """See `Network`; convolutions in their layout in memory."""
         tables = (self.convolutions, self.norms, self.head, self.bias)
         return {
             **{name: table.view(table.weights, name) for table in tables for name in table.shapes},
@@ -247,17 +247,17 @@ class StackedResNet:
 
 
 def _stacked_shape(shape: torch.Size) -> torch.Size:
-    """The shape of a convolution's weights with the channels of its input last."""
+    """The shape of a convolution's weights with input channels last."""
     return torch.Size((shape[0], shape[2], shape[3], _filled(shape[1])))
 
 
 def _filled(channels: int) -> int:
-    """As many channels as the matrix units take: those of images are filled up with zeros."""
+    """At least as many channels as the matrix units need: those of images are padded with zeros."""
     return max(channels, 16)
 
 
 def _on(stream: torch.cuda.Stream | None, ready: torch.cuda.Event | None) -> AbstractContextManager[Any]:
-    """A stream that first waits for what it needs; nothing where there are no streams."""
+    """A stream that first waits for its inputs; does nothing where there are no streams."""
     if stream is None or ready is None:
         return nullcontext()
     stream.wait_event(ready)

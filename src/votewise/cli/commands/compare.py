@@ -137,7 +137,7 @@ def _train(
     plan: ComparisonPlan, material: Material, store: RecordStore | None, kept: RunOptions, device: str, silent: bool
 ) -> _Trained:
     from votewise.experiments.compare import comparison_runs
-    from votewise.experiments.execute import execute, missing_runs
+    from votewise.experiments.execution import execute, missing_runs
 
     configs = comparison_runs(plan, material)
     todo = missing_runs(configs, store, retry_failed=kept.retry_failed)

@@ -25,8 +25,7 @@ def demo(
     """Compare deliveries on real votes, in a minute."""
     options.require_torch("training")
     from votewise.datasets import load_vader
-    from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, run_demo
-    from votewise.experiments.summarise import summarise_demo
+    from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, run_demo, summarise_demo
 
     with report_file(output) as report:
         votes = load_vader()

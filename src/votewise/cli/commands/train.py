@@ -28,7 +28,7 @@ from votewise.experiments.catalog import find_method
 if TYPE_CHECKING:
     from votewise.experiments.inputs import Reading
     from votewise.experiments.material import Material
-    from votewise.experiments.single import Choices, TrainedModel
+    from votewise.experiments.single import ModelPlan, TrainedModel
     from votewise.scoring import Scores
 
 _SHOWN = ("soft_nll", "accuracy", "ece", "ece_floor", "entropy_correlation")
@@ -57,7 +57,7 @@ def train(
     """Train one model on your own data and save it."""
     options.require_torch("training")
     from votewise._files import whole_file
-    from votewise.experiments.single import Choices
+    from votewise.experiments.single import ModelPlan
     from votewise.training.checkpoint import save_model
 
     find_method(method)
@@ -73,8 +73,8 @@ def train(
                 votes, inputs, training, name=votes_file.stem, item=reading.item, quiet=silent
             )
             check_deliverable(material.votes, [method], "--method (-m)")
-            choices = Choices(method, seed, training.model_name(material), training.recipe(material), held_out)
-            trained = _fit(material, source.reading, choices, training.device, silent)
+            plan = ModelPlan(method, seed, training.model_name(material), training.recipe(material), held_out)
+            trained = _fit(material, source.reading, plan, training.device, silent)
             save_model(partial, trained.model, trained.config)
         if predictions is not None and table is not None:
             _write_predictions(table, predictions.suffix.lower(), material, trained, silent)
@@ -84,9 +84,9 @@ def train(
         options.note(sentence, quiet=False)  # even if quiet: JSON has no infinity, so null needs an explanation
     if as_json:
         files = {"model": str(output), "predictions": None if predictions is None else str(predictions)}
-        options.print_json(_as_json(files, choices, material, trained, scores, doubts))
+        options.print_json(_as_json(files, plan, material, trained, scores, doubts))
     else:
-        _print(output, choices, material, trained, scores)
+        _print(output, plan, material, trained, scores)
 
 
 def _check_outputs(model: Path, predictions: Path | None, held_out: float) -> None:
@@ -99,12 +99,12 @@ def _check_outputs(model: Path, predictions: Path | None, held_out: float) -> No
         raise InputError("--predictions needs held-out items", "got --held-out 0", "Hold some out")
 
 
-def _fit(material: Material, reading: Reading, choices: Choices, device: str, silent: bool) -> TrainedModel:
+def _fit(material: Material, reading: Reading, plan: ModelPlan, device: str, silent: bool) -> TrainedModel:
     from votewise.experiments.single import train_model
 
     with options.progress(silent) as display:
-        task = display.add_task("training", total=choices.recipe.epochs)
-        return train_model(material, reading, choices, device=device, on_epoch=lambda *_: display.advance(task))
+        task = display.add_task("training", total=plan.recipe.epochs)
+        return train_model(material, reading, plan, device=device, on_epoch=lambda *_: display.advance(task))
 
 
 def _write_predictions(table: Path, suffix: str, material: Material, trained: TrainedModel, silent: bool) -> None:
@@ -134,7 +134,7 @@ def _doubts(scores: Scores | None) -> tuple[str, ...]:
 
 def _as_json(
     files: dict[str, str | None],
-    choices: Choices,
+    plan: ModelPlan,
     material: Material,
     trained: TrainedModel,
     scores: Scores | None,
@@ -142,9 +142,9 @@ def _as_json(
 ) -> dict[str, Any]:
     return {
         "model": files["model"],
-        "network": choices.model,
-        "method": choices.method,
-        "seed": choices.seed,
+        "network": plan.model,
+        "method": plan.method,
+        "seed": plan.seed,
         "classes": material.votes.classes,
         "trained_on": material.votes.n_items - len(trained.held_out),
         "held_out": len(trained.held_out),
@@ -155,11 +155,11 @@ def _as_json(
     }
 
 
-def _print(output: Path, choices: Choices, material: Material, trained: TrainedModel, scores: Scores | None) -> None:
+def _print(output: Path, plan: ModelPlan, material: Material, trained: TrainedModel, scores: Scores | None) -> None:
     from votewise.report import counted, format_number
 
     size = counted(material.votes.n_items - len(trained.held_out), "item")
-    typer.echo(f"{output}: {choices.model}, {choices.method}, trained on {size}")
+    typer.echo(f"{output}: {plan.model}, {plan.method}, trained on {size}")
     if scores is None:
         return
     rows = []

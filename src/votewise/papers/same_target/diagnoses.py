@@ -28,7 +28,7 @@ _COMMON_SHARE = 0.75
 _LOOKED_AT_CLOSELY = 3
 
 # For models that are trained only to see that everything works.
-TINY_PLAN = Plan({"best": _BRIEF}, unknown=True, features=True, trace_error=0.1)
+TINY_PLAN = Plan({"best": _BRIEF}, ood=True, features=True, trace_error=0.1)
 
 
 def plan_of(run: Run) -> Plan:
@@ -37,10 +37,10 @@ def plan_of(run: Run) -> Plan:
     printed = run.hold == 1 and run.method in (_IN_TABLE_4 if run.votes is None else _IN_TABLE_6)
     slices = _LIKELY if printed else _BRIEF
     if not (on_all_votes and run.method in BOTH):
-        return Plan({"best": slices}, unknown=on_all_votes)
+        return Plan({"best": slices}, ood=on_all_votes)
     if run.seed >= _LOOKED_AT_CLOSELY:
-        return Plan({"best": slices}, unknown=True, features=True)
-    return Plan({"best": _WHOLE, "last": (FULL,), "common": (FULL,)}, unknown=True, features=True)
+        return Plan({"best": slices}, ood=True, features=True)
+    return Plan({"best": _WHOLE, "last": (FULL,), "common": (FULL,)}, ood=True, features=True)
 
 
 def common_epoch(epochs: int) -> int:

@@ -10,7 +10,7 @@ from votewise._errors import InputError
 from votewise.datasets import OutlierImages, load_cifar10h, load_cifar100, load_svhn
 from votewise.experiments.diagnose import run_and_diagnose, to_train_again, undiagnosed, unmeasured
 from votewise.experiments.estimate import expected_seconds
-from votewise.experiments.execute import NOBODY, Listener, execute, missing_runs
+from votewise.experiments.execution import NOBODY, Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.measure import Plan
 from votewise.experiments.run import RunConfig, choose_device

@@ -1,4 +1,4 @@
-"""Many runs, on a GPU or on all cores: those that are missing, each kept as it ends."""
+"""Many runs, on a GPU or on all cores: those that are missing, each stored as it ends."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from votewise._errors import DivergedError, InputError, VotewiseError
+from votewise._errors import DivergedError, InputError
 from votewise.experiments.material import Material
-from votewise.experiments.processes import in_processes, tick
+from votewise.experiments.processes import ended_unexpectedly, in_processes, tick
 from votewise.experiments.run import (
     Models,
     RunConfig,
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Listener:
-    """Who is told how the runs go; each part may be left out.
+    """Callbacks for progress and results; each may be left out.
 
     Attributes:
         on_done: called with each record as its run ends.
-        on_images: called with how many more training images were passed since it was last called.
-        on_diagnosis: called with the record of each diagnosis of a run's models as it ends.
+        on_images: called with the number of training images processed since the last call.
+        on_diagnosis: called with the record of each diagnosis as it ends.
         on_note: called with what a user should know.
     """
 
@@ -53,7 +53,7 @@ NOBODY = Listener()
 def missing_runs(
     configs: Sequence[RunConfig], store: RecordStore | None, *, retry_failed: bool = False
 ) -> list[RunConfig]:
-    """The configs, each once, of which the store has no readable record; failed ones count as done unless retried."""
+    """The configs, each once, without a readable record in the store; failed ones count as done unless retried."""
     different = list(dict.fromkeys(configs))
     if store is None:
         return different
@@ -62,17 +62,17 @@ def missing_runs(
 
 @dataclass(frozen=True)
 class Keeping:
-    """What is kept of runs besides their records.
+    """What to keep of runs besides their records.
 
     Attributes:
-        models: whether their weights are attached to the records, as "best.safetensors" and so on.
+        models: whether to attach their weights to the records, as "best.safetensors" and so on.
         epoch: an epoch, counted from 0, whose weights are kept as "common.safetensors" besides the best and the last.
-        anew: runs that are done although they are there, and replace what is there unless they fail.
+        again: runs to repeat although they are there; they replace what is there unless they fail.
     """
 
     models: bool = False
     epoch: int | None = None
-    anew: frozenset[RunConfig] = frozenset()
+    again: frozenset[RunConfig] = frozenset()
 
 
 RECORDS_ALONE = Keeping()
@@ -89,33 +89,34 @@ def execute(
     keeping: Keeping = RECORDS_ALONE,
     listener: Listener = NOBODY,
 ) -> list[RunRecord]:
-    """Do the runs that a store lacks, keep each as it ends, and return the records of all.
+    """Do the runs that a store lacks, store each as it ends, and return the records of all.
 
-    A run that fails leaves a record that says why; the others go on.
+    A run that fails leaves a record that says why; the others continue. On a CPU runs are done in other processes, so
+    a script must call this under `if __name__ == "__main__":`.
 
     Args:
         configs: the runs; equal ones are done once.
-        material: what they are made of.
+        material: their data.
         store: where records lie; None to keep nothing.
         device: "cpu", "cuda" or "auto".
         jobs: processes on a CPU, all cores if left out; runs at once on a GPU.
-        retry_failed: whether to do failed runs again.
+        retry_failed: whether to repeat failed runs.
         keeping: what to keep besides the records.
-        listener: who is told.
+        listener: gets progress and results.
     """
     keeper = _Keeper(store, keeping, listener)
-    missing = set(missing_runs(configs, store, retry_failed=retry_failed)) | keeping.anew
+    missing = set(missing_runs(configs, store, retry_failed=retry_failed)) | keeping.again
     todo = [config for config in dict.fromkeys(configs) if config in missing]
     if todo:
         work = _on_gpu if choose_device(device) == "cuda" else _on_cores
         work(todo, material, jobs, listener, keeper)
-    if keeper.refused is not None:  # told only now, so that the other runs could go on
+    if keeper.refused is not None:  # raised only now, so that the other runs could continue
         raise keeper.refused
     return [_record(config, keeper.done, store) for config in configs]
 
 
 class _Keeper:
-    """Writes each record as it comes, and remembers the first refusal of the system to do so."""
+    """Writes each record as it arrives, and remembers the first error of the system in doing so."""
 
     def __init__(self, store: RecordStore | None, keeping: Keeping, listener: Listener) -> None:
         self.store, self.keeping, self.listener = store, keeping, listener
@@ -124,10 +125,10 @@ class _Keeper:
 
     def keep(self, config: RunConfig, record: RunRecord, models: Models) -> None:
         self.done[config] = record
-        anew = config in self.keeping.anew and record.status == "done"
+        replacing = config in self.keeping.again and record.status == "done"
         try:
             if self.store is not None:
-                self.store.write(record, self._files(models), replace=anew)
+                self.store.write(record, self._files(models), replace=replacing)
         except OSError as error:
             self.refused = self.refused or error
             self.listener.on_note(f"the record of {config.method}, seed {config.seed}, was not written: {error}.")
@@ -141,14 +142,14 @@ class _Keeper:
 
 
 def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordStore | None) -> RunRecord:
-    """What stands in the store, which is the finished record where doing the run anew failed."""
+    """The stored record; after a failed repeat this is still the earlier finished one."""
     return done[config] if store is None else store.read(run_id(config.to_dict()))
 
 
 def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool:
     try:
         return store.read(run_id(config.to_dict())).status == "done" or not retry_failed
-    except InputError:  # it is not there, or damaged
+    except InputError:  # missing or damaged
         return False
 
 
@@ -158,13 +159,13 @@ def _on_cores(
     """Each run in a process of its own, with the plain loop."""
     seen = 0
 
-    def count(ticks: int) -> None:
+    def count(images: int) -> None:
         nonlocal seen
-        listener.on_images((ticks - seen) * _training_items(configs[0], material))
-        seen = ticks
+        listener.on_images(images - seen)
+        seen = images
 
     futures = in_processes(
-        partial(_train_in_worker, keeping=replace(keeper.keeping, anew=frozenset())),
+        partial(_train_in_worker, keeping=replace(keeper.keeping, again=frozenset())),
         configs,
         jobs=jobs,
         setup=_set_material,
@@ -175,13 +176,10 @@ def _on_cores(
     for place, future in futures:
         try:
             keeper.keep(configs[place], *future.result())
-        except BrokenProcessPool:  # of all that are not finished; those that are may still be to come
+        except BrokenProcessPool:  # raised for all that are unfinished; finished ones may still follow
             broken = True
     if broken:
-        raise VotewiseError(
-            "a process that was training was ended by the system, probably for lack of memory. Finished runs are "
-            "kept; call again with fewer --jobs."
-        )
+        raise ended_unexpectedly("Finished runs are kept; add that line, or call again with fewer jobs.")
 
 
 _material: Material | None = None  # of this worker process
@@ -194,14 +192,15 @@ def _set_material(material: Material) -> None:
 
 def _train_in_worker(config: RunConfig, keeping: Keeping) -> tuple[RunRecord, Models]:
     assert _material is not None
-    record, models = train_run_with_models(config, _material, keep_epoch=keeping.epoch, on_epoch=tick)
+    count = partial(tick, _training_items(config, _material))
+    record, models = train_run_with_models(config, _material, keep_epoch=keeping.epoch, on_epoch=count)
     return record, models if keeping.models else {}
 
 
 def _on_gpu(
     configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener, keeper: _Keeper
 ) -> None:
-    """Runs alike in model, recipe and split together, several at once; scored and kept while the next ones train."""
+    """Runs of one model, recipe and split together, several at once; scored and stored while the next ones train."""
     import torch
 
     from votewise.training import build_model, train_jobs
@@ -215,7 +214,7 @@ def _on_gpu(
         keeper.keep(config, record, models_of(outcome))
 
     with ThreadPoolExecutor(1) as scorer:
-        for group in _alike(configs):
+        for group in _in_groups(configs):
             make, items = model_maker(group[0], material), _training_items(group[0], material)
             if has_dropout(build_model(make, seed=0)):
                 _one_by_one(group, material, partial(listener.on_images, items), keeper)
@@ -252,7 +251,7 @@ def _count_epoch(listener: Listener, images: int, _place: int) -> None:
     listener.on_images(images)
 
 
-def _alike(configs: Sequence[RunConfig]) -> list[list[RunConfig]]:
+def _in_groups(configs: Sequence[RunConfig]) -> list[list[RunConfig]]:
     groups: dict[Any, list[RunConfig]] = {}
     for config in configs:
         groups.setdefault((config.model, config.recipe, config.held_out, config.selected), []).append(config)
