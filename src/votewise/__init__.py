@@ -25,8 +25,8 @@ from votewise.delivery import Multipass as Multipass
 from votewise.delivery import Soft as Soft
 from votewise.delivery import deterministic_control as deterministic_control
 from votewise.delivery import shuffled_sls as shuffled_sls
-from votewise.overview import Overview as Overview
-from votewise.overview import overview as overview
+from votewise._overview import Overview as Overview
+from votewise._overview import overview as overview
 from votewise.predictions import read_predictions as read_predictions
 from votewise.scoring import Scores as Scores
 from votewise.scoring import score as score

@@ -12,7 +12,7 @@ from votewise.cli.options import Json, Quiet, VotesLoader, reads_votes
 from votewise.votes import Votes
 
 if TYPE_CHECKING:
-    from votewise.overview import Overview
+    from votewise._overview import Overview
 
 _MOST_CLASSES_SHOWN = 12
 _BAR = 30
@@ -21,7 +21,7 @@ _BAR = 30
 @reads_votes
 def inspect(load_votes: VotesLoader, as_json: Json = False, quiet: Quiet = False) -> None:
     """What a table of votes holds, and which delivery suits it."""
-    from votewise.overview import overview
+    from votewise._overview import overview
 
     votes = load_votes()
     seen = overview(votes)
