@@ -212,6 +212,16 @@ def test_evaluation_scores_against_what_people_said(votes: Votes, tmp_path: Path
     assert scores["eval_loss"] == pytest.approx(metrics.soft_nll(said, probs), abs=1e-6)
 
 
+def test_the_evaluation_set_must_have_the_items_of_the_reference(votes: Votes, tmp_path: Path) -> None:
+    labels = VotesCallback(Soft(votes), reference=votes)
+    others = VotesDataset([{"input_ids": [row, 29 - row, 3]} for row in range(4)], votes.take([4, 5, 6, 7]))
+    ours = trainer(arguments(tmp_path), votes, labels, eval_dataset=texts(votes))
+    ours.evaluate()
+    for scored in (ours.evaluate, ours.predict):
+        with pytest.raises(InputError, match="the same items in the same order, but they have 4 and 20"):
+            scored(others)
+
+
 def test_metrics_take_the_first_of_several_outputs(votes: Votes) -> None:
     compute = VotesCallback(Soft(votes), reference=votes).metrics(soft_nll=metrics.soft_nll)
     given = EvalPrediction(predictions=(np.log(votes.probs + 1e-9), np.zeros(3)), label_ids=np.arange(20)[:, None])

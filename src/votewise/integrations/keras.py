@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
 import numpy as np
-import torch
-from torch import Tensor
 
 from votewise._checks import IntArray, check_kind
-from votewise._errors import InputError
+from votewise._errors import InputError, MissingExtraError
 from votewise.delivery import Delivery
 from votewise.integrations.torch import targets_of
+
+try:
+    import keras
+    import torch
+    from torch import Tensor
+except ModuleNotFoundError as error:
+    raise MissingExtraError("votewise.integrations.keras", "keras", "keras") from error
 
 # Keras hands y to a loss in float32, which is exact for whole numbers up to here.
 _MOST_ITEMS = 2**24
@@ -46,7 +50,10 @@ class VotesLoss(keras.losses.Loss):  # type: ignore[misc]
         self.delivery = delivery
         self.from_logits = from_logits
         self.rows: IntArray = np.arange(len(delivery.item_ids))
-        self.callback = keras.callbacks.LambdaCallback(on_epoch_begin=self._begin_epoch, on_train_end=self._end)
+        # Validation ends an epoch: rows in it would be scored against the labels drawn for training.
+        self.callback = keras.callbacks.LambdaCallback(
+            on_epoch_begin=self._begin_epoch, on_test_begin=self._end, on_train_end=self._end
+        )
         self._epoch: int | None = None
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
@@ -64,9 +71,10 @@ class VotesLoss(keras.losses.Loss):  # type: ignore[misc]
             return torch.zeros_like(y_pred)
         if self._epoch is None:
             raise InputError(
-                "the loss must know the epoch",
-                "no epoch has begun",
-                "Pass callbacks=[loss.callback] to fit, or y with a column a class",
+                "rows stand for labels only while fit trains with the loss's callback",
+                "no training epoch is under way",
+                "Pass callbacks=[loss.callback] to fit; for validation pass y with one column per class, "
+                "e.g. votes.probs",
             )
         return targets_of(self.delivery, self._epoch, rows.reshape(-1).long())
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightning.pytorch import Callback, LightningModule, Trainer
-
 from votewise._checks import check_kind
-from votewise._errors import InputError
+from votewise._errors import InputError, MissingExtraError
 from votewise.delivery import Delivery, Soft
-from votewise.integrations.torch import TARGET, check_items, item_rows, targets_of
+from votewise.integrations.torch import TARGET, check_items, check_named, item_rows, targets_of
 from votewise.targets import Targets
 from votewise.votes import Votes
+
+try:
+    from lightning.pytorch import Callback, LightningModule, Trainer
+except ModuleNotFoundError as error:
+    raise MissingExtraError("votewise.integrations.lightning", "lightning", "lightning") from error
 
 
 class VotesCallback(Callback):
@@ -31,13 +34,24 @@ class VotesCallback(Callback):
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
         self.delivery = delivery
         self.reference = None if reference is None else Soft(reference)
+        self._rows_known = {"train": True, "evaluation": True}
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Check that rows mean the same items to both sides."""
-        check_items(trainer.train_dataloader, self.delivery)
+        self._rows_known["train"] = check_items(trainer.train_dataloader, self.delivery)
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Check that rows mean the same items to both sides."""
+        if self.reference is not None:
+            # `trainer.val_dataloaders` would be those of an earlier `fit`.
+            loaders = trainer._evaluation_loop._combined_loader
+            self._rows_known["evaluation"] = check_items(getattr(loaders, "iterables", None), self.reference)
+
+    on_test_start = on_validation_start
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         """Give a training batch the targets of the epoch."""
+        check_named(batch, self._rows_known["train"])
         _give_targets(batch, self.delivery, trainer.current_epoch)
 
     def on_validation_batch_start(
@@ -45,6 +59,7 @@ class VotesCallback(Callback):
     ) -> None:
         """Give a validation batch what people said."""
         if self.reference is not None:
+            check_named(batch, self._rows_known["evaluation"])
             _give_targets(batch, self.reference, 0)
 
     on_test_batch_start = on_validation_batch_start

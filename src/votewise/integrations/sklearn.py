@@ -11,23 +11,27 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import assert_all_finite, get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-    validate_data,
-)
 
 from votewise._checks import FloatArray, IntArray, check_simplex, first_few
-from votewise._errors import InputError
+from votewise._errors import InputError, MissingExtraError
 from votewise.targets import Targets, as_targets
 from votewise.votes import Votes
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+    from sklearn.utils import assert_all_finite, get_tags
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import (
+        _check_sample_weight,
+        _num_samples,
+        check_is_fitted,
+        column_or_1d,
+        has_fit_parameter,
+        validate_data,
+    )
+except ModuleNotFoundError as error:
+    raise MissingExtraError("votewise.integrations.sklearn", "scikit-learn", "sklearn") from error
 
 
 def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, IntArray, FloatArray]:

@@ -12,17 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy
-from transformers import EvalPrediction, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from votewise._checks import FloatArray, check_kind, check_rows
-from votewise._errors import InputError
+from votewise._errors import InputError, MissingExtraError
 from votewise.delivery import Delivery
 from votewise.integrations.torch import ITEM, check_items, targets_of
 from votewise.targets import Targets, as_targets
 from votewise.votes import Votes
+
+try:
+    import torch
+    from torch import Tensor
+    from torch.nn.functional import cross_entropy
+    from transformers import EvalPrediction, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+except ModuleNotFoundError as error:
+    raise MissingExtraError("votewise.integrations.transformers", "transformers", "transformers") from error
 
 Collator = Callable[[list[dict[str, Any]]], Any]
 
@@ -72,6 +76,7 @@ class VotesCallback(TrainerCallback):
         self.delivery = delivery
         self.reference = None if reference is None else as_targets(reference)
         self._epoch = -1
+        self._evaluated: Any = None  # the loader checked last
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -85,6 +90,15 @@ class VotesCallback(TrainerCallback):
     ) -> None:
         """Move on; `state.epoch` itself lags behind where a callback ended an epoch early."""
         self._epoch += 1
+
+    def on_prediction_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Check once per loader that rows of the evaluation set mean the items of the reference."""
+        loader = kwargs.get("eval_dataloader")
+        if self.reference is not None and loader is not self._evaluated:
+            check_items(loader, self.reference)
+            self._evaluated = loader
 
     def loss(self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None) -> Tensor:
         """Soft cross-entropy with the epoch's targets; in evaluation, with what people said.
