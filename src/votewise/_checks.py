@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def check_matrix(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str_
             raise InputError(
                 f"{name} must be finite",
                 f"{bad.size:,} rows hold NaN or infinity ({_name_rows(bad, item_ids)})",
-                "Mend or remove those rows",
+                "Fix or remove those rows",
             )
     return matrix
 
@@ -184,8 +185,29 @@ def _name_rows(rows: npt.NDArray[Any], item_ids: npt.NDArray[np.str_] | None) ->
     return f"items {first_few(item_ids[rows[:_MOST_NAMED]], len(rows))}"
 
 
+def check_values(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return a list of finite numbers, at least one, as (n,) float64."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
+        raise InputError(f"{name} must be a list of finite numbers", f"got {values!r}", "Pass at least one number")
+    return array
+
+
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a read-only view, so that a frozen dataclass is frozen through and through."""
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only array that the caller cannot write to: a copy, unless it is read-only already."""
+    return frozen(array.copy()) if array.flags.writeable else array
+
+
+def rebuilt(instance: Any) -> tuple[Any, ...]:
+    """For `__reduce__` of a dataclass: copies and unpickled objects pass through `__init__`, so they are frozen too."""
+    return type(instance), tuple(getattr(instance, field.name) for field in fields(instance))

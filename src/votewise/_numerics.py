@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from votewise._checks import FloatArray
+from votewise._checks import FloatArray, IntArray
 
 
 def cross_entropy_rows(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -23,6 +23,11 @@ def entropy_rows(p: FloatArray) -> FloatArray:
 def rankable(values: FloatArray) -> FloatArray:
     """Values rounded so that those which differ by the noise of summation alone become the ties they are."""
     return np.asarray(values.round(12))
+
+
+def top_classes(shares: FloatArray) -> IntArray:
+    """The class with the largest share, (N,); the lowest class in a tie, also where shares differ by noise alone."""
+    return np.asarray(rankable(shares).argmax(axis=1))
 
 
 def average_ranks(values: FloatArray) -> FloatArray:

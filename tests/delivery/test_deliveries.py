@@ -53,6 +53,15 @@ def test_hard_is_what_the_catalogue_says(name: str) -> None:
     assert isinstance(BUILD[name](Votes.from_counts([[1, 2]]), 0, 1), HardDelivery) == METHODS[name].hard
 
 
+def test_epochs_beyond_64_bits_are_refused() -> None:
+    for method in (Multipass, SLS):
+        delivery = method(Votes.from_counts([[3, 1]]), seed=0)
+        assert delivery.labels(2**63 - 1)[0] in (0, 1)
+        with pytest.raises(InputError) as error:
+            delivery.labels(2**63)
+        assert str(error.value) == ("epoch must be less than 2**63, but got 9223372036854775808. Count epochs from 0.")
+
+
 def test_every_delivery_of_the_package_is_in_the_catalogue() -> None:
     def leaves(kind: type[Delivery]) -> set[type[Delivery]]:
         own = [child for child in kind.__subclasses__() if child.__module__.startswith("votewise")]

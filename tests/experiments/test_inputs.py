@@ -246,7 +246,7 @@ def test_arrays_of_features(tmp_path: Path) -> None:
         ("item\na\nb\n", "a table of features needs a column beside the items', but 'item' is alone. Add one."),
         (
             "item,x\na,1\na,2\n",
-            "item ids must be different and not empty, but 1 come more than once ('a'). Give each item one row and one id.",
+            "item ids must be different and not empty, but 1 appear more than once ('a'). Give each item one row and one id.",
         ),
     ],
 )

@@ -100,12 +100,67 @@ def test_one_hot_references_give_the_hard_scores(case: tuple[np.ndarray, np.ndar
     )
 
 
-def test_the_laws_can_fail() -> None:
-    """A law that nothing breaks proves nothing: accuracy is not least at the reference, ranks do see order."""
-    p, q = np.array([[0.6, 0.4]]), np.array([[0.0, 1.0]])
-    assert metrics.soft_accuracy(p, p) > metrics.soft_accuracy(p, q)
-    assert metrics.soft_nll(p, q) == math.inf
-    assert metrics.soft_brier(p, q) != metrics.soft_brier(p, q[:, ::-1])
+def weighs_items(p: np.ndarray, q: np.ndarray) -> float:
+    """Depends on the order of the items."""
+    return float(np.average(((p - q) ** 2).sum(axis=1), weights=np.arange(1, len(p) + 1)))
+
+
+def sees_the_first_class(p: np.ndarray, q: np.ndarray) -> float:
+    """Depends on the order of the classes."""
+    return float(np.abs(p - q)[:, 0].mean())
+
+
+def likes_sharp_models(p: np.ndarray, q: np.ndarray) -> float:
+    """Least away from the reference."""
+    return float(((p - q) ** 2).sum(axis=1).mean() - 2 * q.max())
+
+
+@pytest.mark.parametrize(
+    ("law", "broken"),
+    [
+        ("items_and_classes_may_stand_in_any_order", weighs_items),
+        ("items_and_classes_may_stand_in_any_order", sees_the_first_class),
+        ("distances_are_the_slow_ones", likes_sharp_models),
+        ("nothing_beats_saying_what_people_said", likes_sharp_models),
+    ],
+)
+def test_the_laws_can_fail(law: str, broken: Callable[..., float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law that no metric could break proves nothing."""
+    monkeypatch.setitem(DISTANCES, "soft_brier", broken)
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        globals()[f"test_{law}"](name="soft_brier")
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (
+            [1.0, math.nan],
+            [1.0, 2.0],
+            "x must be a list of finite numbers, but got [1.0, nan]. Pass at least one number.",
+        ),
+        ([1.0], [], "y must be a list of finite numbers, but got []. Pass at least one number."),
+        ([1.0, 2.0], [1.0], "x and y must have one length, but got 2 and 1. Line up the items."),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(x: list[float], y: list[float], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        metrics.spearman(x, y)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("points", [1, 7, 256, 300, 4096])
+def test_a_curve_has_the_points_asked_for(points: int) -> None:
+    y, q = simulate(0, 200)
+    curve = metrics.reliability_curve(y, q, points=points)
+    assert [len(part) for part in (curve.confidence, curve.accuracy, curve.density)] == [points] * 3
+    assert (np.diff(curve.confidence) > 0).all()
+
+
+def test_a_curve_cannot_be_finer_than_its_grid() -> None:
+    with pytest.raises(InputError) as error:
+        metrics.reliability_curve([0], [[1.0]], points=4097)
+    assert str(error.value) == "a curve can have at most 4,096 points, but got 4,097. Ask for fewer."
 
 
 @given(labelled(), st.integers(1, 25))

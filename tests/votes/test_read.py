@@ -200,7 +200,7 @@ def test_class_columns_are_trimmed_with_and_without_items(tmp_path: Path) -> Non
         (tmp_path / "counts.csv").write_text(f"{header}\n{row}\n", encoding="utf-8")
         assert read_votes(tmp_path / "counts.csv").classes == ("cat", "dog")
     (tmp_path / "counts.csv").write_text("item,cat,dog,dog \nx,1,2,3\n", encoding="utf-8")
-    with pytest.raises(InputError, match="'dog' stands there twice"):
+    with pytest.raises(InputError, match="'dog' appears twice"):
         read_votes(tmp_path / "counts.csv")
 
 
@@ -341,6 +341,7 @@ def test_missing_labels_and_empty_items() -> None:
         "every item needs at least one vote, but 1 have none ('c'). Remove them, or say empty='drop' (--empty drop)."
     )
     votes = read_votes(gaps, missing="drop", empty="drop")
+    assert votes.notes == ("2 rows have no label; they are left out", "1 items have no vote; they are left out")
     assert as_dict(votes) == {"a": {"cat": 1, "dog": 0}, "b": {"cat": 0, "dog": 1}}
     assert votes.ballots is not None
     assert votes.ballots.item.tolist() == [0, 1]
@@ -350,7 +351,7 @@ def test_labels_outside_the_class_list() -> None:
     with pytest.raises(InputError) as error:
         read_votes(LONG, classes=["cat", "dog"])
     assert str(error.value) == (
-        "labels must be in the class list cat, dog, but 1 are not (rows 5; they say 'bird'). Mend them or add the names to the list."
+        "labels must be in the class list cat, dog, but 1 are not (rows 5; they say 'bird'). Fix them or add the names to the list."
     )
     assert read_votes(LONG, classes=["dog", "cow", "cat", "bird"]).classes == ("dog", "cow", "cat", "bird")
 
@@ -365,7 +366,7 @@ FAULTS = {
     "no items": (np.zeros((0, 3)), "the array of votes must have two dimensions, items x classes, both at least 1, but its shape is (0, 3)"),
     "objects": (np.array([["a", "b"]]), "the array of votes must be a table of numbers (items x classes), but its entries are of type <U1"),
     "absurd": (np.array([[2.0**60, 1]]), "counts must sum to less than 2**53, but they sum to 1.15e+18"),
-    "no frame": ({"item": [1]}, "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array, but got dict"),
+    "no frame": ({"item": [1]}, "a table must be a path, a pandas, polars or pyarrow frame, or a NumPy array, but got dict"),
     "no item column": (LONG.drop(columns="task"), "a long table needs an item and a label column, but no item column is known among 'worker', 'label'"),
     "no label column": (LONG.drop(columns="label"), "a long table needs an item and a label column, but no label column is known among 'task', 'worker'"),
     "two item columns": (LONG.assign(uid=1), "one column must be the item, but 'task', 'uid' could all be"),
@@ -374,7 +375,7 @@ FAULTS = {
     "nested labels": (pl.DataFrame({"item": [1], "label": [[1, 2]]}), "the label column must hold text or numbers, but it holds List(Int64)"),
     "no rows": (LONG.head(0), "a table of votes needs at least one row, but it has none"),
     "no form": (pd.DataFrame({"text": ["hello", "bye"], "mood": ["good", "bad"]}), "the columns must show which form the table has, but 'text', 'mood' fit none"),
-    "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids must be different and not empty, but 1 come more than once ('a')"),
+    "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids must be different and not empty, but 1 appear more than once ('a')"),
     "ids under an unknown name": (pd.DataFrame({"my_key": range(101, 110), "cat": 1, "dog": 2}), "each column of a table of votes must be a class, but column 'my_key' has another whole number in every row, like ids"),
     "semicolons": (pd.DataFrame({"item;annotator;label": ["a;b;c"]}), "the columns must show which form the table has"),
     "nul": (pd.DataFrame({"item": ["a\x00"], "label": ["x"]}), "item names must be text, but one is empty or holds a NUL character"),
@@ -397,7 +398,7 @@ def test_faults_are_named(fault: str) -> None:
         ("votes.csv", b"item,label\n", "a table of votes needs at least one row"),
         ("votes.csv", b"item,label\n1,2,3\n", "the table must be readable, but reading it failed"),
         ("votes.csv", b"item,label\n\xff\xfe,1\n", "the table must be readable, but reading it failed: invalid utf-8"),
-        ("votes.csv", b"item,a,a\n1,2,3\n", "column names must be different, but 'a' stands there twice"),
+        ("votes.csv", b"item,a,a\n1,2,3\n", "column names must be different, but 'a' appears twice"),
         ("votes.parquet", b"PAR1 not really", "must be readable, but reading it failed: "),
         ("votes.jsonl", b'{"item": 1,\n', "the file"),
         ("votes.npy", b"\x93NUMPY", "must be a NumPy array of numbers"),
@@ -481,3 +482,29 @@ def test_all_forms_of_the_same_votes_agree(rows: list[tuple[str, int, str]]) -> 
         schema={"item": pl.String, **{f"annotator {p}": pl.String for p in people}},
     )
     assert as_dict(read_votes(wide, form="wide")) == table
+
+
+def test_notes_say_what_was_left_out() -> None:
+    again = LONG_AGAIN.assign(label=["x", "y", "x"])
+    assert read_votes(again, duplicates="last").notes == (
+        "1 votes were repeated by the same annotator; the last one counts",
+    )
+    assert read_votes(again, duplicates="all").notes == ()
+    for form, table in (("counts", [[0, 0], [1, 2], [0, 0]]), ("probabilities", [[0, 0], [0.5, 0.5], [0, 0]])):
+        left = read_votes(np.array(table), form=form, empty="drop")
+        assert (left.item_ids.tolist(), left.notes) == (["1"], ("2 items have no vote; they are left out",))
+    gaps = np.array([[0, 1, -1], [-1, -1, -1]])
+    assert read_votes(gaps, form="wide", empty="drop").notes == ("1 items have no vote; they are left out",)
+    assert read_votes(gaps[:1], form="wide").notes == ()
+
+
+LONG_AGAIN = pd.DataFrame({"item": ["a", "a", "b"], "annotator": ["p", "p", "p"], "label": ["x", "y", "x"]})
+
+
+def test_one_number_written_in_several_ways_is_noted() -> None:
+    table = LONG_AGAIN.assign(annotator=["p", "q", "p"], label=["1", "1.0", "01"])
+    votes = read_votes(table)
+    assert votes.classes == ("01", "1", "1.0")
+    assert votes.notes == ("'01', '1', '1.0' are the same number but count as different classes",)
+    assert read_votes(table, classes=["01", "1", "1.0"]).notes == ()
+    assert read_votes(table.assign(label=["1", "1.0", "2"])).notes == ()

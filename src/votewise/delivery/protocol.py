@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import IntArray, check_rows, check_whole_number
+from votewise._errors import InputError
 
 TargetArray = npt.NDArray[np.float32]
 
@@ -63,5 +64,7 @@ class HardDelivery(Delivery):
 
 
 def check_epoch(epoch: int) -> int:
-    """Return an epoch as an int, at least 0."""
-    return check_whole_number("epoch", epoch)
+    """Return an epoch as an int, from 0 to 2**63 - 1, which 64-bit arithmetic can hold."""
+    if check_whole_number("epoch", epoch) >= 2**63:
+        raise InputError("epoch must be less than 2**63", f"got {epoch}", "Count epochs from 0")
+    return int(epoch)

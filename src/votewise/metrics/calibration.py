@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray, check_labels, check_pair, check_simplex, check_whole_number
+from votewise._errors import InputError
 from votewise._random import stream_generator
 
 # The smooth calibration error is computed on a grid this fine: errors of order (1/4096)^2.
@@ -137,7 +138,8 @@ def smooth_ece(labels: npt.ArrayLike, probs: npt.ArrayLike) -> float:
 
 def reliability_curve(labels: npt.ArrayLike, probs: npt.ArrayLike, *, points: int = 256) -> ReliabilityCurve:
     """Kernel-smoothed accuracy against confidence, at the bandwidth of `smooth_ece`, for drawing."""
-    check_whole_number("points", points, least=1)
+    if check_whole_number("points", points, least=1) > _GRID:
+        raise InputError(f"a curve can have at most {_GRID:,} points", f"got {points:,}", "Ask for fewer")
     confidence, correct = confidence_and_correctness(labels, probs)
     bandwidth = max(smooth_error(residual_grid(confidence, correct))[1], 1e-3)
     hits = smooth_on_grid(_spread_on_grid(confidence, correct), bandwidth)
@@ -145,8 +147,8 @@ def reliability_curve(labels: npt.ArrayLike, probs: npt.ArrayLike, *, points: in
     middle = (np.arange(_GRID) + 0.5) / _GRID
     near = mass * len(confidence) > 1e-3
     curve = np.divide(hits, mass, out=np.full(_GRID, np.nan), where=near)
-    step = max(_GRID // points, 1)
-    return ReliabilityCurve(middle[::step], np.clip(curve[::step], 0, 1), np.maximum(mass[::step], 0), bandwidth)
+    shown = np.arange(points) * _GRID // points
+    return ReliabilityCurve(middle[shown], np.clip(curve[shown], 0, 1), np.maximum(mass[shown], 0), bandwidth)
 
 
 def brier_parts(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> BrierParts:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, IntArray, check_number, check_whole_number
+from votewise._checks import FloatArray, IntArray, check_number, check_values, check_whole_number
 from votewise._random import stream_generator
-from votewise.statistics.paired import check_values
 
 # More items than this are dealt at random into as many groups, and groups are resampled: the spread of a mean
 # is the same, and the cost no longer grows with resamples x items.
@@ -93,7 +92,8 @@ def wilson_interval(value: float, n: int) -> Interval:
     z2 = 1.959964**2
     centre = (value + z2 / (2 * n)) / (1 + z2 / n)
     half = math.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return Interval(value, max(centre - half, 0.0), min(centre + half, 1.0))
+    # At 0 and 1 the formula misses the share itself by rounding.
+    return Interval(value, min(max(centre - half, 0.0), value), max(min(centre + half, 1.0), value))
 
 
 def bootstrap_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = 1000) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -61,6 +62,7 @@ def dawid_skene(
 
     ballots = check_votes(votes).require_ballots("Dawid-Skene")
     check_number("smoothing", smoothing, 0, 1e6)
+    check_number("tolerance", tolerance, 0, math.inf)
     check_whole_number("most_steps", most_steps, least=1)
     n, k, a = votes.n_items, votes.n_classes, len(ballots.annotator_ids)
     column = ballots.annotator.astype(np.int32) * k + ballots.label

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_kind, check_number, check_simplex, frozen
+from votewise._checks import FloatArray, check_kind, check_number, check_simplex, own, rebuilt
 from votewise._errors import InputError
 from votewise.votes import Votes, check_votes
+from votewise.votes.table import check_class_names, check_item_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +32,21 @@ class Targets:
 
     def __post_init__(self) -> None:
         """Check the distributions and make the arrays read-only."""
-        probs, ids = check_simplex("targets", self.probs), np.asarray(self.item_ids, dtype=np.str_)
-        if probs.shape != (len(ids), len(self.classes)):
+        probs, ids, classes = check_simplex("targets", self.probs), self.item_ids, check_class_names(self.classes)
+        if not isinstance(ids, np.ndarray) or ids.dtype.kind != "U":
+            ids = check_item_ids(ids)
+        if probs.shape != (len(ids), len(classes)):
             raise InputError(
-                f"targets for {len(ids)} items and {len(self.classes)} classes must have that shape",
+                f"targets for {len(ids)} items and {len(classes)} classes must have that shape",
                 f"theirs is {probs.shape}",
-                "Give one row an item and one column a class",
+                "Give one row per item and one column per class",
             )
-        object.__setattr__(self, "probs", frozen(probs))
-        object.__setattr__(self, "item_ids", frozen(ids))
+        for name, value in (("probs", own(probs)), ("item_ids", own(ids)), ("classes", classes)):
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are read-only too."""
+        return rebuilt(self)
 
 
 def as_targets(source: Votes | Targets) -> Targets:

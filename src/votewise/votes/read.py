@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from votewise.votes.columns import (
 from votewise.votes.numbers import is_mostly_numbers, is_number_column, number_table
 from votewise.votes.sources import column_names, engine_errors, open_source
 from votewise.votes.table import Votes, check_class_names, check_item_ids, row_numbers, sort_classes
-from votewise.votes.tally import MISSING_WORDS, Rules, as_text, plain_numbers, tally
+from votewise.votes.tally import MISSING_WORDS, Rules, as_text, empty_items, plain_numbers, tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +50,7 @@ def read_votes(
     item: str | None = None,
     annotator: str | None = None,
     label: str | None = None,
-    classes: Sequence[str] | None = None,
+    classes: Iterable[object] | None = None,
     duplicates: str | None = None,
     several: str = "error",
     missing: str = "error",
@@ -249,7 +249,7 @@ def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: 
     marked = int(labels.is_in(list(gaps)).sum())
     told = f", -1 taken as 'not asked' in {marked:,} cells (name it in classes if it is one)" if marked else ""
     provenance = f"wide table, {where}, {len(annotators)} annotator columns{told}"
-    return tally(items, owners, labels, replace(rules, missing="drop", gaps=gaps), provenance)
+    return tally(items, owners, labels, replace(rules, missing="gap", gaps=gaps), provenance)
 
 
 def _first_column_of_ids(frame: pl.DataFrame) -> str | None:
@@ -304,13 +304,12 @@ def _read_array(array: npt.NDArray[Any], form: str | None, rules: Rules) -> Vote
 def _from_matrix(
     matrix: FloatArray, form: str, rules: Rules, ids: npt.NDArray[np.str_], classes: Sequence[str] | None
 ) -> Votes:
-    if rules.empty == "drop":
-        kept = matrix.any(axis=1)
-        if not kept.any():
-            raise InputError("at least one item must have a vote", "none has", "Check the table")
-        matrix, ids = matrix[kept], ids[kept]
+    kept = matrix.any(axis=1) if rules.empty == "drop" else np.ones(len(matrix), dtype=np.bool_)
+    if not kept.any():
+        raise InputError("at least one item must have a vote", "none has", "Check the table")
     build = Votes.from_counts if form == "counts" else Votes.from_probabilities
-    return build(matrix, item_ids=ids, classes=classes)  # type: ignore[arg-type]
+    votes = build(matrix[kept], item_ids=ids[kept], classes=classes)
+    return replace(votes, notes=tuple(empty_items(int((~kept).sum()))))
 
 
 def _gap_words(labels: pl.Series, classes: tuple[str, ...] | None) -> frozenset[str]:

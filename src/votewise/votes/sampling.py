@@ -100,7 +100,14 @@ def stratified_split(
             f"got shape {strata.shape}",
             "Line them up",
         )
-    _, group = np.unique(strata, return_inverse=True)
+    try:
+        _, group = np.unique(strata, return_inverse=True)
+    except TypeError:
+        raise InputError(
+            "strata must be all text or all numbers",
+            "they cannot be put into order",
+            "Give each item a group of one kind",
+        ) from None
     quota = np.bincount(group) * fraction
     held = np.floor(quota).astype(np.int64)
     short = round(fraction * len(group)) - int(held.sum())

@@ -76,9 +76,7 @@ def column_names(table: pl.LazyFrame, what: str) -> list[str]:
     repeated = [name for name in names if (stem := re.sub(r"_duplicated_\d+$", "", name)) != name and stem in names]
     if repeated:
         stems = [re.sub(r"_duplicated_\d+$", "", name) for name in repeated]
-        raise InputError(
-            "column names must be different", f"{first_few(stems)} stands there twice", "Rename one of them"
-        )
+        raise InputError("column names must be different", f"{first_few(stems)} appears twice", "Rename one of them")
     return names
 
 
@@ -156,9 +154,9 @@ def _open_frame(source: Any) -> pl.LazyFrame:
     module = type(source).__module__.partition(".")[0]
     if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
-            "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array",
+            "a table must be a path, a pandas, polars or pyarrow frame, or a NumPy array",
             f"got {type(source).__name__}",
-            "Convert it to one of those",
+            "Convert it to one of those, e.g. a tensor with .numpy()",
         )
     with engine_errors("the frame"):
         return pl.DataFrame(source).lazy() if module != "pandas" else _from_pandas(source)
@@ -184,5 +182,5 @@ def _from_pandas(frame: Any) -> pl.LazyFrame:
         raise InputError(
             "a pandas frame must have different column names and one type a column",
             f"reading it failed: {error}",
-            "Mend those columns",
+            "Fix those columns",
         ) from None

@@ -33,7 +33,7 @@ BROKEN = {
     "huge number": (b'{"a": {"b": ' + b"9" * 5000 + b"}}", "the file {} must be JSON, but reading it failed: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits. " + WHOLE),
     "NaN": (b'{"a": {"b": NaN}}', "the file {} must be JSON, but it holds NaN, which is none. Write null instead."),
     "infinity": (b'{"a": {"b": -Infinity}}', "the file {} must be JSON, but it holds -Infinity, which is none. Write null instead."),
-    "a key twice": (b'{"1": {"7": 0, "8": 1, "7": 2}}', "the file {} must name each key of an object once, but '7' stands there twice. Mend it."),
+    "a key twice": (b'{"1": {"7": 0, "8": 1, "7": 2}}', "the file {} must name each key of an object once, but '7' appears twice. Fix it."),
     "text": (b'"hello"', "the file {} must hold objects, in a list or by name, but got text. " + TABLE),
     "a number": (b"3", "the file {} must hold objects, in a list or by name, but got a number. " + TABLE),
     "null": (b"null", "the file {} must hold objects, in a list or by name, but got null. " + TABLE),

@@ -692,11 +692,11 @@ def test_lewidi_faults(tmp_path: Path, fault: str) -> None:
 
 
 CHAOS_FAULTS = {
-    "two counts": ({"label_counter": {"e": 4, "n": 6}}, "label_counter and label_count must agree, but those of item 'x#1' do not. Mend the file."),
-    "negative": ({"label_count": [3, -7, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Mend the file."),
-    "too many": ({"label_count": [3, 7, 0, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Mend the file."),
-    "no list": ({"label_count": None}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has null. Mend the file."),
-    "twice": ({"uid": "x#2"}, "item ids must be different and not empty, but 1 come more than once ('x#2'). Give each item one row and one id."),
+    "two counts": ({"label_counter": {"e": 4, "n": 6}}, "label_counter and label_count must agree, but those of item 'x#1' do not. Fix the file."),
+    "negative": ({"label_count": [3, -7, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Fix the file."),
+    "too many": ({"label_count": [3, 7, 0, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Fix the file."),
+    "no list": ({"label_count": None}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has null. Fix the file."),
+    "twice": ({"uid": "x#2"}, "item ids must be different and not empty, but 1 appear more than once ('x#2'). Give each item one row and one id."),
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from votewise._errors import InputError
 from votewise.votes.exports.asked import Asked
 from votewise.votes.sources import engine_errors
 from votewise.votes.table import Votes, sort_classes
-from votewise.votes.tally import plain_numbers, tally
+from votewise.votes.tally import empty_items, plain_numbers, tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,13 +90,8 @@ def votes_of(answers: pl.DataFrame, asked: Asked, provenance: str) -> Votes:
     classes = asked.rules.classes or tuple(sort_classes(sorted(set(names))))
     rules = replace(asked.rules, classes=classes, duplicates="all")
     votes = tally(given["item"], annotators, given["classes"], rules, provenance)
-    notes = (*_left_out(answers["why_not"]), *repeated, *several, *nameless, *told_unvoted(unvoted))
+    notes = (*_left_out(answers["why_not"]), *repeated, *several, *nameless, *empty_items(unvoted))
     return replace(votes, notes=notes)
-
-
-def told_unvoted(number: int) -> list[str]:
-    """What to say of items that nobody voted on."""
-    return [f"{number:,} items have no vote; they are left out"] if number else []
 
 
 def _once_each(given: pl.DataFrame, duplicates: str) -> tuple[pl.DataFrame, list[str]]:

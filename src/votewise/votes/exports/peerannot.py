@@ -49,7 +49,7 @@ def _class_names(asked: Asked) -> tuple[tuple[str, ...] | None, str]:
             return check_class_names(metadata[key]), f", classes named in {path.name}"
     number = metadata.get("n_classes")
     if isinstance(number, int) and 0 < number < 2**16:
-        return check_class_names(range(number)), f", {number} classes by {path.name}"  # type: ignore[arg-type]
+        return check_class_names(range(number)), f", {number} classes by {path.name}"
     return None, ""
 
 

@@ -35,7 +35,7 @@ def load_object(path: Path) -> dict[str, Any]:
     what = f"the file {str(path)!r}"
     found = _parse(_decode(path.read_bytes(), what), what)
     if not isinstance(found, dict):
-        raise InputError(f"{what} must hold an object", f"got {describe(found)}", "Mend it or put it elsewhere")
+        raise InputError(f"{what} must hold an object", f"got {describe(found)}", "Fix it, or put it elsewhere")
     return found
 
 
@@ -78,12 +78,12 @@ def _parse(text: str, what: str) -> Any:
 
 
 def _object(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of a key that stands there twice, JSON readers would silently keep the last."""
+    """A JSON object; of a key that appears twice, JSON readers would silently keep the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"{what} must name each key of an object once", f"{twice!r} stands there twice", "Mend it")
+        raise InputError(f"{what} must name each key of an object once", f"{twice!r} appears twice", "Fix it")
     return found
 
 
