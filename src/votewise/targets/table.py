@@ -32,7 +32,8 @@ class Targets:
 
     def __post_init__(self) -> None:
         """Check the distributions and make the arrays read-only."""
-        probs, ids, classes = check_simplex("targets", self.probs), self.item_ids, check_class_names(self.classes)
+        probs, classes = check_simplex("targets", self.probs), check_class_names(self.classes)
+        ids: Any = self.item_ids
         if not isinstance(ids, np.ndarray) or ids.dtype.kind != "U":
             ids = check_item_ids(ids)
         if probs.shape != (len(ids), len(classes)):

@@ -376,12 +376,12 @@ def _refuse_frame(name: str, table: Any) -> None:
         )
 
 
-def _as_text(what: str, values: Iterable[object]) -> list[str]:
+def _as_text(what: str, values: Any) -> list[str]:
     """Names as text; what is missing, and bytes, would become names by str()."""
     is_list = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
     if not is_list or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{what} must be a list", f"got {type(values).__name__}", "Pass a list or an array of names")
-    names = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    names: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if set(map(type, names)) <= {str}:
         return names
     for place, name in enumerate(names):
