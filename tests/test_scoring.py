@@ -220,5 +220,5 @@ def test_labels(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="every scored item needs a label, but 1 have none"):
         read_labels(path, PEOPLE, PEOPLE)
     path.write_text("item,label\nb,dog\nb,cat\na,dog\nc,cat\n", encoding="utf-8")
-    with pytest.raises(InputError, match="labels must be one an item, but 'b' have more"):
+    with pytest.raises(InputError, match="each item must have one label, but 'b' have more"):
         read_labels(path, PEOPLE, PEOPLE)

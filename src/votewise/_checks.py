@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from votewise._errors import InputError
 
-# Rows of a float32 softmax over 1,000 classes miss one by about 1e-6. What misses it by more was rounded
-# or is no distribution, and is refused: renormalising would hide which.
+# Rows of a float32 softmax over 1,000 classes sum to one within about 1e-6. Rows further off were rounded
+# or are no distribution, and are refused: renormalising would hide which.
 SIMPLEX_TOLERANCE = 1e-5
 
 _MOST_NAMED = 5
@@ -179,7 +179,7 @@ def _row_sums(matrix: FloatArray) -> FloatArray:
 
 
 def _name_rows(rows: npt.NDArray[Any], item_ids: npt.NDArray[np.str_] | None) -> str:
-    """The first few rows by id, or by index where there is none."""
+    """The first few rows by id, or by index if they have none."""
     if item_ids is None:
         return f"rows {first_few(rows[:_MOST_NAMED], len(rows))}"
     return f"items {first_few(item_ids[rows[:_MOST_NAMED]], len(rows))}"

@@ -44,14 +44,14 @@ class Overview:
         items: N.
         classes: names.
         annotators: how many; None where the source does not say.
-        votes: in all; None for probabilities.
+        votes: total number; None for probabilities.
         votes_per_item: min, median, mean, max; None for probabilities.
         unanimous: share of items on which all agree.
-        ties: items whose largest vote is shared.
+        ties: number of items on which several classes share the most votes.
         entropy: mean, median, max of the items' entropies, nats.
         fleiss_kappa: agreement beyond chance.
-        krippendorff_alpha: the same, Krippendorff's, nominal.
-        reliability: of the items' entropies, by split halves.
+        krippendorff_alpha: the same by Krippendorff's nominal alpha.
+        reliability: split-half reliability of the items' entropies.
         advice: what to try.
     """
 

@@ -45,8 +45,8 @@ def score(
         reference: votes, targets, or (N, K) vote shares.
         probs: (N, K) predicted probabilities.
         labels: (N,) hard labels for accuracy and calibration; the majority (lowest class in a tie) if left out.
-        bins: of the equal-mass calibration error and of the Brier decomposition.
-        seed: of the bootstrap and of the calibration floor.
+        bins: number of bins of the equal-mass calibration error and of the Brier decomposition.
+        seed: seed of the bootstrap and of the calibration floor.
 
     Returns:
         Means with bootstrap intervals over items; see docs/metrics.md for every definition.
@@ -110,7 +110,7 @@ def _smooth_ece(y: IntArray, q: FloatArray, draws: Resamples | None, seed: int) 
 
 
 def _reaching_zero(interval: Interval, floor: float) -> Interval:
-    """An error that a calibrated model could show by chance may well be no error at all."""
+    """An error that a calibrated model could show by chance may be zero."""
     return replace(interval, low=0.0) if interval.value <= floor else interval
 
 

@@ -137,7 +137,7 @@ def test_a_connection_cut_again_and_again_is_resumed_by_the_next_run(
     url, behaviour = server
     behaviour.cuts = [100] * 5
     assert failure(DataFile("f.bin", SHA256, url), tmp_path) == (
-        f"f.bin was to come from {url}, but the connection ended after 500 of 512,000 bytes; 500 bytes are kept for the "
+        f"f.bin must be downloaded from {url}, but the connection ended after 500 of 512,000 bytes; 500 bytes are kept for the "
         "next try. Do something else."
     )
     assert names(tmp_path) == ["f.bin.part"]
@@ -202,7 +202,7 @@ def test_no_server(closed_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "f.bin.part").write_bytes(b"half")
     url = f"http://127.0.0.1:{closed_port}/file"
     assert re.fullmatch(
-        rf"f\.bin was to come from {url}, but no connection could be made \(.*refused\); 4 bytes are kept for the next try\. "
+        rf"f\.bin must be downloaded from {url}, but no connection could be made \(.*refused\); 4 bytes are kept for the next try\. "
         r"Do something else\.",
         failure(DataFile("f.bin", SHA256, url), tmp_path),
     )
@@ -240,7 +240,7 @@ def test_a_file_too_long(
     monkeypatch.setattr("votewise.datasets.fetching._MOST_BYTES", 300_000)
     server[1].announce = announce
     told = failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
-    assert "but the file is longer than 300,000 bytes, which is not the one" in told
+    assert "but the file is longer than 300,000 bytes, so it is not the right one" in told
     assert len(server[1].asked) == 1
     assert names(tmp_path) == ([] if announce else ["f.bin.part"])
 
@@ -267,13 +267,13 @@ def test_redirects_on_this_machine_are_followed(server: tuple[str, Behaviour], t
 
 def test_a_redirect_without_end(server: tuple[str, Behaviour], tmp_path: Path) -> None:
     server[1].redirect = server[0]
-    assert "but the server sends us on without end. Do" in failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
+    assert "but the server redirects without end. Do" in failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
 
 
 @pytest.mark.parametrize("url", ["http://example.org/f", "file:///etc/passwd", "ftp://example.org/f", "/etc/passwd"])
 def test_addresses_without_encryption_are_refused(tmp_path: Path, url: str) -> None:
     assert failure(DataFile("f.bin", SHA256, url), tmp_path) == (
-        f"f.bin was to come from {url}, but the address {url!r} is not one that is safe to follow (https). "
+        f"f.bin must be downloaded from {url}, but the address {url!r} is not one that is safe to follow (https). "
         "Do something else."
     )
 
@@ -335,7 +335,7 @@ def test_what_failed_can_be_placed_by_hand(catalogued: Behaviour, tmp_path: Path
     with pytest.raises(DownloadError) as caught:
         fetch("toy", tmp_path)
     assert re.fullmatch(
-        r"f\.npy was to come from (\S+), but the server said: 404 Not Found\. Try again later, or get f\.npy and f\.gz "
+        r"f\.npy must be downloaded from (\S+), but the server said: 404 Not Found\. Try again later, or get f\.npy and f\.gz "
         rf"by hand from \1 and place them in {re.escape(repr(str(tmp_path)))}\.",
         str(caught.value),
     )

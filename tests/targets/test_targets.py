@@ -174,7 +174,7 @@ def test_targets_are_their_own() -> None:
 def test_dawid_skene_needs_annotators() -> None:
     with pytest.raises(
         InputError,
-        match="Dawid-Skene needs every single vote with its annotator, but these votes are known only in sum",
+        match="Dawid-Skene needs every single vote with its annotator, but only the totals of these votes are known",
     ):
         dawid_skene(Votes.from_counts([[1, 2]]))
 

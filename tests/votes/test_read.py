@@ -374,9 +374,9 @@ FAULTS = {
     "missing annotator": (LONG.assign(worker=["x", None, "x", "y", "x", "z"]), "every row of a long table needs an annotator, but 1 have none (rows 2)"),
     "nested labels": (pl.DataFrame({"item": [1], "label": [[1, 2]]}), "the label column must hold text or numbers, but it holds List(Int64)"),
     "no rows": (LONG.head(0), "a table of votes needs at least one row, but it has none"),
-    "no form": (pd.DataFrame({"text": ["hello", "bye"], "mood": ["good", "bad"]}), "the columns must show which form the table has, but 'text', 'mood' fit none"),
+    "no form": (pd.DataFrame({"text": ["hello", "bye"], "mood": ["good", "bad"]}), "the columns must show which form the table has, but 'text', 'mood' fit no form"),
     "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids must be different and not empty, but 1 appear more than once ('a')"),
-    "ids under an unknown name": (pd.DataFrame({"my_key": range(101, 110), "cat": 1, "dog": 2}), "each column of a table of votes must be a class, but column 'my_key' has another whole number in every row, like ids"),
+    "ids under an unknown name": (pd.DataFrame({"my_key": range(101, 110), "cat": 1, "dog": 2}), "each column of a table of votes must be a class, but column 'my_key' has a different whole number in every row, like ids"),
     "semicolons": (pd.DataFrame({"item;annotator;label": ["a;b;c"]}), "the columns must show which form the table has"),
     "nul": (pd.DataFrame({"item": ["a\x00"], "label": ["x"]}), "item names must be text, but one is empty or holds a NUL character"),
 }  # fmt: skip

@@ -17,7 +17,7 @@ TargetArray = npt.NDArray[np.float32]
 class Delivery(ABC):
     """How labels reach the loss. No state: the same question always has the same answer.
 
-    So it does not matter in which order, batch, worker or process items are asked for, nor whether
+    So the order, batch, worker or process in which items are requested does not matter, nor whether
     training was interrupted. Items are addressed by row number and drawn by id: an item keeps its labels
     in every subset of the votes it is part of.
 
@@ -44,7 +44,7 @@ class Delivery(ABC):
 
 
 class HardDelivery(Delivery):
-    """A delivery of one class an item: the targets are one-hot rows of the labels."""
+    """A delivery of one class per item: the targets are one-hot rows of the labels."""
 
     @abstractmethod
     def labels(self, epoch: int, items: npt.ArrayLike | None = None) -> IntArray:

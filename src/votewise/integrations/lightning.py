@@ -18,7 +18,7 @@ except ModuleNotFoundError as error:
 
 
 class VotesCallback(Callback):
-    """Batches of a `VotesDataset` reach the steps of a module with targets (B, K) float32 in the place of rows.
+    """Batches of a `VotesDataset` reach the steps of a module with targets (B, K) float32 in place of rows.
 
     They are resolved in the main process, on the batch's device, for `trainer.current_epoch`, which Lightning restores
     with a checkpoint. Batches of validation and testing get what people said, the same in each epoch.
@@ -29,7 +29,7 @@ class VotesCallback(Callback):
 
         Args:
             delivery: labels of the training items.
-            reference: what validation and testing compare with; without it their batches stay as they are.
+            reference: what validation and testing are scored against; without it their batches are left unchanged.
         """
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
         self.delivery = delivery
@@ -37,11 +37,11 @@ class VotesCallback(Callback):
         self._rows_known = {"train": True, "evaluation": True}
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Check that rows mean the same items to both sides."""
+        """Check that the rows of the training set mean the items of the delivery."""
         self._rows_known["train"] = check_items(trainer.train_dataloader, self.delivery)
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Check that rows mean the same items to both sides."""
+        """Check that the rows of the validation or test set mean the items of the reference."""
         if self.reference is not None:
             # `trainer.val_dataloaders` would be those of an earlier `fit`.
             loaders = trainer._evaluation_loop._combined_loader
@@ -66,7 +66,7 @@ class VotesCallback(Callback):
 
 
 def _give_targets(batch: Any, delivery: Delivery, epoch: int) -> None:
-    """Change a batch in place: Lightning hands the same object to the step and takes none back."""
+    """Change a batch in place: Lightning passes the same object to the step and ignores what a callback returns."""
     targets = targets_of(delivery, epoch, item_rows(batch))
     if isinstance(batch, tuple):
         raise InputError(

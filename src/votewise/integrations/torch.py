@@ -29,7 +29,7 @@ ITEM, TARGET = "item", "target"
 
 
 class HasItems(Protocol):
-    """Votes, targets or a delivery: anything with a row an item."""
+    """Votes, targets or a delivery: anything with one row per item."""
 
     @property
     def item_ids(self) -> npt.NDArray[np.str_]:
@@ -120,16 +120,16 @@ class VotesLoader:
     def epoch(self, epoch: int, *, skip: int = 0) -> Iterator[Any]:
         """The batches of an epoch: `(inputs, targets)`, or dictionaries with a "target"; targets are (B, K) float32.
 
-        Samplers with a `set_epoch` are told, as `DistributedSampler` has to be.
+        Samplers with a `set_epoch`, such as `DistributedSampler`, are given the epoch.
 
         Args:
             epoch: counted from 0.
-            skip: batches to leave out at the start, to go on inside an epoch; they are loaded and thrown away.
+            skip: batches to leave out at the start, to resume inside an epoch; they are loaded and discarded.
         """
         return self._batches(check_whole_number("epoch", epoch), check_whole_number("skip", skip))
 
     def _batches(self, epoch: int, skip: int) -> Iterator[Any]:
-        """The batches; samplers hear of the epoch when its first batch is asked for, not before."""
+        """The batches; samplers are given the epoch when its first batch is requested, not before."""
         for part in _samplers(self.loader):
             if hasattr(part, "set_epoch"):
                 part.set_epoch(epoch)
@@ -139,7 +139,7 @@ class VotesLoader:
 
 
 def with_targets(batch: Any, delivery: Delivery, epoch: int) -> Any:
-    """A batch of a `VotesDataset` with the targets of an epoch in the place of its rows, on their device.
+    """A batch of a `VotesDataset` with the targets of an epoch in place of its rows, on their device.
 
     Args:
         batch: a dictionary with an "item", which stays, or a pair of inputs and rows.
@@ -220,7 +220,7 @@ def item_rows(batch: Any) -> Tensor:
 
 
 def _samplers(loader: DataLoader[Any]) -> tuple[Any, ...]:
-    """What may decide on the order of a loader: itself, its samplers, and the one inside its sampler of batches."""
+    """What may decide the order of a loader: itself, its samplers, and the one inside its sampler of batches."""
     of_batches = getattr(loader, "batch_sampler", None)
     return loader, getattr(loader, "sampler", None), of_batches, getattr(of_batches, "sampler", None)
 
@@ -230,7 +230,7 @@ def _is_pair(batch: Any) -> bool:
 
 
 def _described(batch: Any) -> str:
-    """What came for a batch, in a few words."""
+    """A batch in a few words."""
     if isinstance(batch, Mapping):
         return f"a dictionary with {', '.join(map(repr, batch)) or 'nothing'}"
     if isinstance(batch, (list, tuple)):

@@ -1,7 +1,7 @@
 """Hugging Face `Trainer`: rows travel as labels, and the loss looks up the targets of the epoch.
 
 Left to itself, a model given float labels (B, K) infers "multi_label_classification" and trains binary cross-entropy,
-and `Trainer` would count B * K labels in a batch. Rows are whole numbers, one an item, so that gradient accumulation
+and `Trainer` would count B * K labels in a batch. Rows are whole numbers, one per item, so that gradient accumulation
 divides by the number of items.
 """
 
@@ -70,7 +70,7 @@ class VotesCallback(TrainerCallback):
 
         Args:
             delivery: labels of the training items; rows of the training set are its rows.
-            reference: what evaluation compares with; rows of the evaluation set are its rows.
+            reference: what evaluation is scored against; rows of the evaluation set are its rows.
         """
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
         self.delivery = delivery
@@ -81,14 +81,14 @@ class VotesCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Stand before the epoch the trainer will begin or go on with."""
+        """Start before the epoch the trainer will begin or resume."""
         check_items(kwargs.get("train_dataloader"), self.delivery)
         self._epoch = math.floor(state.epoch or 0) - 1
 
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Move on; `state.epoch` itself lags behind where a callback ended an epoch early."""
+        """Advance; `state.epoch` itself lags behind when a callback ends an epoch early."""
         self._epoch += 1
 
     def on_prediction_step(

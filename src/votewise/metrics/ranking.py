@@ -1,4 +1,4 @@
-"""Does the model doubt where people disagree?"""
+"""Is the model uncertain where people disagree?"""
 
 from __future__ import annotations
 

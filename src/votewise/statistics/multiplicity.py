@@ -1,4 +1,4 @@
-"""Several tests at once."""
+"""Correction for several tests at once."""
 
 from __future__ import annotations
 

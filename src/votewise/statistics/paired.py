@@ -74,7 +74,7 @@ def wilcoxon(differences: npt.ArrayLike, *, alternative: str = "two-sided") -> W
     if n == 0:
         return Wilcoxon(0.0, 1.0, 0, alternative)
     _, place, times = np.unique(np.abs(values), return_inverse=True, return_counts=True)
-    doubled = (2 * np.cumsum(times) - times + 1)[place]  # twice the mean rank: whole numbers, also with ties
+    doubled = (2 * np.cumsum(times) - times + 1)[place]  # twice the mean rank: whole numbers, even with ties
     above = int(doubled[values > 0].sum())
     tail = _exact_tails(doubled, above) if n <= _MOST_EXACT else _normal_tails(doubled / 2, above / 2)
     p = {"less": tail[0], "greater": tail[1], "two-sided": min(1.0, 2 * min(tail))}[alternative]
@@ -92,7 +92,7 @@ def compare_paired(a: npt.ArrayLike, b: npt.ArrayLike, *, greater_is_better: boo
     first, second = check_values("a", a), check_values("b", b)
     if first.shape != second.shape:
         raise InputError(
-            "paired values must be equally many", f"got {len(first)} and {len(second)}", "Line up the seeds"
+            "paired values must have one length", f"got {len(first)} and {len(second)}", "Line up the seeds"
         )
     differences = _rounded(first - second, float(np.abs(np.concatenate([first, second])).max()))
     sd = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan
@@ -111,7 +111,7 @@ def _exact_tails(doubled: npt.NDArray[np.int64], above: int) -> tuple[float, flo
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0
     for rank in doubled:
-        # Halving as we go keeps the counts of 2^n sign patterns within range; powers of two lose nothing.
+        # Halving as we go keeps the counts of 2^n sign patterns within range, and halving is exact.
         shifted = np.zeros_like(ways)
         shifted[rank:] = ways[:-rank]
         ways = (ways + shifted) / 2

@@ -1,4 +1,4 @@
-"""Dawid and Skene (1979): who confuses what with what, and what the items are, by expectation-maximisation."""
+"""Dawid and Skene (1979): each annotator's confusions and each item's class, by expectation-maximisation."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def dawid_skene(
     """Estimate each item's class and each annotator's confusion matrix together.
 
     Starts from the vote shares. Votes are held as one sparse matrix, items x (annotator, said), so a step is
-    two sparse products whatever the number of annotators.
+    two sparse products regardless of the number of annotators.
 
     Args:
         votes: single votes with annotators are needed.
-        tolerance: stop when a step gains less than this in mean log-likelihood an item.
-        most_steps: stop after this many steps at the latest.
+        tolerance: stop when a step gains less than this in mean log-likelihood per item.
+        most_steps: stop after at most this many steps.
         smoothing: pseudo-votes added to every cell of every confusion matrix; a little (0.1) helps where
             annotators gave few votes.
         on_step: called after each step with its number and log-likelihood, for a progress display.

@@ -1,4 +1,4 @@
-"""Tables with a row an item and a column a class: counts, probabilities, predictions."""
+"""Tables with one row per item and one column per class: counts, probabilities, predictions."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _numbers(column: pl.Series, what: str) -> FloatArray:
 
 
 def to_float(column: pl.Series) -> pl.Series:
-    """A column as float64, null where a cell is no number."""
+    """A column as float64, null where a cell is not a number."""
     import polars as pl
 
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
@@ -124,6 +124,6 @@ def _refuse_unnamed_ids(first: FloatArray, names: list[str], what: str) -> None:
     ):
         raise InputError(
             f"each column of a table of {what} must be a class",
-            f"column {names[0]!r} has another whole number in every row, like ids",
+            f"column {names[0]!r} has a different whole number in every row, like ids",
             f"Say item={names[0]!r} (--item {names[0]})",
         )

@@ -12,8 +12,8 @@ from votewise._checks import FloatArray, IntArray, check_number, check_whole_num
 from votewise._errors import InputError
 from votewise._random import KeyArray, cumulative, draw_classes, item_keys, random_bits, stream_key, unit_interval
 
-# A shuffle holds one or two bytes a vote, and sorts 8-byte words a block at a time. Larger counts are a
-# mistake of units, or votes that nobody delivers one by one.
+# A shuffle holds one or two bytes per vote, and sorts 8-byte words one block at a time. Larger counts are a
+# mistake of units, or votes that nobody would deliver one by one.
 _MOST_SHUFFLED = 2**31
 _MOST_SHUFFLED_AN_ITEM = 2**20
 _BLOCK = 2**20
@@ -64,8 +64,8 @@ def shuffled_votes(
     length = counts.sum(axis=1)
     if length.sum() > _MOST_SHUFFLED or length.max() > _MOST_SHUFFLED_AN_ITEM:
         raise InputError(
-            f"votes to shuffle must number at most {_MOST_SHUFFLED:,}, and {_MOST_SHUFFLED_AN_ITEM:,} an item",
-            f"the counts sum to {length.sum():,} with up to {length.max():,} an item",
+            f"votes to shuffle must number at most {_MOST_SHUFFLED:,}, and {_MOST_SHUFFLED_AN_ITEM:,} per item",
+            f"the counts sum to {length.sum():,} with up to {length.max():,} per item",
             "Use soft or sls, which need shares only, or check the units of the counts",
         )
     start = np.concatenate([[0], np.cumsum(length)[:-1]])
@@ -122,7 +122,7 @@ def stratified_split(
 
 
 def _rows_by_length(length: IntArray) -> Iterator[IntArray]:
-    """Row numbers of items with equally many votes, so that their shuffles are sorts of one matrix."""
+    """Row numbers of items with equally many votes, so that one matrix sort shuffles them all."""
     order = np.argsort(length, kind="stable")
     yield from np.split(order, np.flatnonzero(np.diff(length[order])) + 1)
 

@@ -69,7 +69,7 @@ def engine_errors(what: str) -> Iterator[None]:
 
 
 def column_names(table: pl.LazyFrame, what: str) -> list[str]:
-    """The table's column names, each there once."""
+    """The table's column names, which must be distinct."""
     with engine_errors(what):
         names = table.collect_schema().names()
     # Polars renames a repeated CSV column silently; a class or annotator given twice is a mistake to report.
@@ -81,7 +81,7 @@ def column_names(table: pl.LazyFrame, what: str) -> list[str]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path that leads to no file."""
+    """Refuse a path that is not a file."""
     if path.is_dir():
         raise InputError("the table must be a file", f"{str(path)!r} is a folder", "Name a file inside it")
     if not path.is_file():
@@ -115,7 +115,7 @@ def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) ->
 
 
 def _open_parquet(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame:
-    """A Parquet file by way of Arrow: on a damaged page Polars would end the whole process, Arrow raises."""
+    """A Parquet file read through Arrow: on a damaged page Polars would end the whole process, while Arrow raises."""
     import polars as pl
     from pyarrow import dataset, parquet  # type: ignore[import-untyped]
 
@@ -180,7 +180,7 @@ def _from_pandas(frame: Any) -> pl.LazyFrame:
         return pl.from_pandas(frame.rename(columns=str)).lazy()
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(
-            "a pandas frame must have different column names and one type a column",
+            "a pandas frame must have distinct column names and one type per column",
             f"reading it failed: {error}",
             "Fix those columns",
         ) from None

@@ -1,4 +1,4 @@
-"""What people said: the one object every other room starts from."""
+"""What people said: the object every other package starts from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from votewise.votes import sampling
 
 StrArray = npt.NDArray[np.str_]
 
-# Sums of counts must stay exact in int64 and in float64 alike.
+# Sums of counts must stay exact in both int64 and float64.
 _MOST_VOTES = 2**53
 
 # NumPy's text is as wide as its longest entry, so a document taken for an id would be paid for in every row.
@@ -68,8 +68,8 @@ class Ballots:
 class Votes:
     """The votes of N items over K classes.
 
-    Build one with `read_votes`, `Votes.from_counts` or `Votes.from_probabilities`. Either `counts` or
-    `stated` is there: some data sets publish shares without saying how many people voted.
+    Build one with `read_votes`, `Votes.from_counts` or `Votes.from_probabilities`. One of `counts` and
+    `stated` is set: some data sets publish shares without saying how many people voted.
 
     Attributes:
         item_ids: (N,) text, unique, in the order the source first names them.
@@ -78,7 +78,7 @@ class Votes:
         stated: (N, K) float64, rows sum to one; None where counts are known.
         ballots: every single vote with its annotator; None where the source does not say.
         provenance: how the source was read, e.g. "long table, items in 'task', labels in 'label'".
-        notes: what reading left out or took otherwise than written, a sentence each.
+        notes: what reading left out or changed, one sentence each.
     """
 
     item_ids: StrArray
@@ -149,7 +149,7 @@ class Votes:
         return frozen(self.counts / self.counts.sum(axis=1, keepdims=True))
 
     def require_counts(self, purpose: str) -> IntArray:
-        """Return the counts, or say that `purpose` cannot do without them."""
+        """Return the counts, or raise the error that `purpose` needs them."""
         if self.counts is None:
             raise InputError(
                 f"{purpose} needs the number of votes for each class",
@@ -159,11 +159,11 @@ class Votes:
         return self.counts
 
     def require_ballots(self, purpose: str) -> Ballots:
-        """Return the single votes, or say that `purpose` cannot do without annotators."""
+        """Return the single votes, or raise the error that `purpose` needs them."""
         if self.ballots is None:
             raise InputError(
                 f"{purpose} needs every single vote with its annotator",
-                "these votes are known only in sum",
+                "only the totals of these votes are known",
                 "Give a long or wide table that names the annotators",
             )
         return self.ballots
@@ -175,7 +175,7 @@ class Votes:
         """
         rows = check_rows(items, self.n_items)
         if not len(rows) or len(np.unique(rows)) < len(rows):
-            got = "some come more than once" if len(rows) else "got none"
+            got = "some appear more than once" if len(rows) else "got none"
             raise InputError("items must be different row numbers, at least one", got, "Take each item once")
         return Votes(
             self.item_ids[rows],
@@ -224,11 +224,11 @@ class Votes:
         )
 
     def subsample(self, k: int, *, seed: int, replace: bool = True) -> Votes:
-        """K votes an item: a multinomial redraw (as in arXiv 2605.20642) or a draw of k of the votes given.
+        """K votes per item: a multinomial redraw (as in arXiv 2605.20642) or a draw of k of the votes given.
 
         Args:
-            k: votes an item; without replacement an item with fewer keeps all it has.
-            seed: root seed; the draw of an item depends on the seed, k and its id alone.
+            k: votes per item; without replacement an item with fewer keeps all of them.
+            seed: root seed; the draw of an item depends only on the seed, k and its id.
             replace: draw with replacement from the vote share; if False, from the votes themselves.
         """
         if replace:
@@ -240,7 +240,7 @@ class Votes:
         return Votes(self.item_ids, self.classes, counts, provenance=f"{k} votes drawn from: {self.provenance}")
 
     def split(self, fraction: float, *, seed: int, strata: npt.ArrayLike | None = None) -> tuple[IntArray, IntArray]:
-        """Row numbers of a stratified split: the rest, and `fraction` of the items held out.
+        """Row numbers of a stratified split: those kept, and the `fraction` held out.
 
         Args:
             fraction: share of items to hold out, between 0 and 1.
@@ -252,7 +252,7 @@ class Votes:
 
 
 def check_votes(value: Votes) -> Votes:
-    """Return votes, or say how to make some."""
+    """Return votes; anything else is an error that says how to build them."""
     check_kind("votes", value, Votes, "Build them with Votes.from_counts or read_votes")
     return value
 
@@ -281,7 +281,7 @@ def check_class_names(classes: Iterable[object]) -> tuple[str, ...]:
 
 
 def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
-    """Return a count table as int64: whole numbers, none negative, at least one vote a row."""
+    """Return a count table as int64: whole numbers, none negative, at least one vote per row."""
     whole = matrix == np.floor(matrix)
     wrong = np.flatnonzero(~(whole & (matrix >= 0)).all(axis=1))
     if wrong.size:
@@ -348,7 +348,7 @@ def compact_annotators(
 
 
 def row_numbers(count: int) -> StrArray:
-    """The ids of items that have none: their row numbers, from '0'."""
+    """Ids for items without any: their row numbers, from '0'."""
     return np.arange(count).astype(f"<U{len(str(max(count - 1, 0)))}")
 
 
@@ -367,7 +367,7 @@ def _name_rows_and_columns(
 
 
 def _refuse_frame(name: str, table: Any) -> None:
-    """A frame's columns and index are names, which an array would lose."""
+    """A frame's columns and index are names, which an array does not keep."""
     if hasattr(table, "columns"):
         raise InputError(
             f"{name} must be an array",

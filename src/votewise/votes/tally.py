@@ -55,7 +55,9 @@ def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rul
     item, item_ids = _encode_items(_complete(items, "item"))
     label, classes, has_label = _encode_labels(labels, rules)
     owner, owner_ids = (None, None) if annotators is None else _encode_annotators(_complete(annotators, "annotator"))
-    work = np.empty(len(item), dtype=np.int64)  # one work space for both passes: fresh memory is dearer than the work
+    work = np.empty(
+        len(item), dtype=np.int64
+    )  # one work space for both passes: allocating memory costs more than the work
     kept = _rows_kept(item, owner, has_label, rules, item_ids, owner_ids, work)
     if kept is not None:
         item, label, owner = item[kept], label[kept], None if owner is None else owner[kept]
@@ -126,7 +128,7 @@ def _rows_kept(
     owner_ids: npt.NDArray[np.str_] | None,
     work: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.bool_] | None:
-    """Which rows count: those with a label, and of an annotator's several votes on an item the chosen ones."""
+    """Which rows count: those with a label, and of an annotator's repeated votes on an item the chosen ones."""
     import polars as pl
 
     if has_label is not None and rules.missing == "error":

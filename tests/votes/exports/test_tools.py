@@ -48,14 +48,14 @@ EXPECTED = {
         "label-studio-min",
         {"101": {"negative": 2}, "102": {"positive": 1}},
         ["7", "8"],
-        "Label Studio export (one row an annotation), question 'sentiment'",
+        "Label Studio export (one row per annotation), question 'sentiment'",
         ("answers left out: 1 empty", AGAIN),
     ),
     "label_studio.csv": Expected(
         "label-studio-min",
         {"101": {"negative": 2}, "102": {"positive": 1}},
         ["ann@example.org", "ben@example.org"],
-        "Label Studio export (one row an annotation), question 'sentiment'",
+        "Label Studio export (one row per annotation), question 'sentiment'",
         ("answers left out: 1 empty", AGAIN),
     ),
     "argilla_nested.json": Expected(
@@ -77,7 +77,7 @@ EXPECTED = {
         "argilla-1",
         {"rec-1": {"negative": 1, "positive": 1}, "rec-2": {"positive": 1}},
         ["ann", "ben"],
-        "Argilla 1 export, one vote a record",
+        "Argilla 1 export, one vote per record",
         ("answers left out: 1 discarded", "2 items have no vote; they are left out"),
         {"empty": "drop"},
     ),
@@ -647,7 +647,7 @@ def test_doccano_votes_in_the_place_of_labels_are_refused(tmp_path: Path) -> Non
         read_votes(write(tmp_path / "all.jsonl", [{"id": 1, "text": "x", "label": ["a", "a", "b"]}]), several="each")
     assert str(error.value) == (
         "a doccano export names each label of a document once, but document '1' has 'a', 'a', 'b'. "
-        "If these are the votes of several people, make a long table of them, a row a vote."
+        "If these are the votes of several people, make a long table of them, one row per vote."
     )
 
 

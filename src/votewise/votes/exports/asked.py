@@ -1,4 +1,4 @@
-"""What a caller asks of an export, and the faults that all exports share."""
+"""What a caller asks of an export, and the errors that all exports share."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def choose_question(asked: Asked, found: Sequence[str], title: str) -> str:
 
 
 def refuse_question(asked: Asked, title: str) -> None:
-    """Refuse the name of a question where there is but one without a name."""
+    """Refuse the name of a question where there is only one question, without a name."""
     if asked.question is not None:
         raise InputError(f"{title} has one question, without a name", f"got {asked.question!r}", "Leave question out")
 
@@ -86,7 +86,7 @@ def item_column(names: Sequence[str], asked: Asked, usual: str) -> str:
 
 
 def name_of(value: Any) -> str | None:
-    """A text or number as text; None for nothing and for what is no name."""
+    """A text or number as text; None if it is empty or not a name."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, bool):
@@ -103,7 +103,7 @@ def class_of(value: Any) -> str:
 
 
 def objects(value: Any, what: str) -> list[dict[str, Any]]:
-    """A list of JSON objects; nothing counts as none."""
+    """A list of JSON objects; null counts as an empty list."""
     found = [] if value is None else value
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise InputError(f"{what} must be a list of objects", f"got {describe(value)}", _UNEDITED)

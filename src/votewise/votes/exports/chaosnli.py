@@ -1,4 +1,4 @@
-"""ChaosNLI: a hundred votes an item, in sum (Nie, Zhou and Bansal 2020, arXiv 2010.03532)."""
+"""ChaosNLI: a hundred votes per item, as totals (Nie, Zhou and Bansal 2020, arXiv 2010.03532)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Label Studio: JSON with every annotation; JSON-MIN, CSV and TSV with a row an annotation."""
+"""Label Studio: JSON with every annotation; JSON-MIN, CSV and TSV with one row per annotation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fits(tree: Tree) -> bool:
 
 
 def read(tree: Tree, asked: Asked) -> Votes:
-    """Votes from the JSON export: a vote an annotation."""
+    """Votes from the JSON export: one vote per annotation."""
     assert isinstance(tree, list)
     question = choose_question(asked, _questions(tree), _TITLE)
     answers = [answer for task in tree for answer in _answers(task, question, asked)]
@@ -79,10 +79,10 @@ def read_short_tree(tree: Tree, asked: Asked) -> Votes:
 
 
 def read_short(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes:
-    """Votes from CSV or TSV: a vote a row.
+    """Votes from CSV or TSV: one vote per row.
 
     Args:
-        table: a row an annotation.
+        table: one row per annotation.
         names: its columns.
         asked: how to read it.
     """
@@ -101,7 +101,7 @@ def read_short(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
                 "number": as_text(frame["annotation_id"], "annotation"),
             }
         ).with_columns(why_not=pl.lit(None, pl.String))
-    return votes_of(answers, asked, f"{_TITLE} (one row an annotation), question {question!r}")
+    return votes_of(answers, asked, f"{_TITLE} (one row per annotation), question {question!r}")
 
 
 def _annotations_or_none(task: dict[str, Any]) -> list[Any]:
@@ -135,10 +135,10 @@ def _results(annotation: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _answers(task: dict[str, Any], question: str, asked: Asked) -> Iterator[Answer]:
-    """The answers to a task; drafts are told, the predictions of models are nobody's."""
+    """The answers to a task; drafts are noted, and predictions of models ignored."""
     item = item_of(task, asked, ["id"], inside=["data", "meta"])
     yield Answer(item, why_not=NOBODY)
-    drafts = task.get("drafts")  # objects, or their numbers alone
+    drafts = task.get("drafts")  # objects, or only their ids
     yield from [Answer(item, why_not="draft")] * (len(drafts) if isinstance(drafts, list) else 0)
     for annotation in _annotations(task):
         classes = [
@@ -214,7 +214,7 @@ def _classes_of_cell(cell: str | None) -> list[str]:
 def _question(frame: pl.DataFrame, item: str, names: list[str], asked: Asked) -> str:
     """The column of answers: the one asked for, or the only one that may be.
 
-    Data belong to the task: they never differ between its rows, and most often differ between tasks.
+    Data belong to the task: they never differ between its rows, and usually differ between tasks.
     """
     if asked.question is not None:
         return choose_question(asked, names, _TITLE)

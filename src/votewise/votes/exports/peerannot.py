@@ -39,7 +39,7 @@ def read(tree: Tree, asked: Asked) -> Votes:
 
 
 def _class_names(asked: Asked) -> tuple[tuple[str, ...] | None, str]:
-    """The names of classes 0, 1, ... that metadata.json gives, or their numbers if it says but how many there are."""
+    """The names of classes 0, 1, ... that metadata.json gives, or their numbers if it says only how many there are."""
     path = Path(asked.source).with_name("metadata.json")
     if asked.rules.classes is not None or not path.is_file():
         return None, ""
