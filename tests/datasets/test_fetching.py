@@ -345,7 +345,7 @@ def test_what_takes_a_person(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         fetch("chaosnli", tmp_path / "new")
     assert str(caught.value) == (
-        "chaosnli can be fetched only where each file has an address of its own, but there is none for "
+        "every missing file of chaosnli must have a download address, but there is none for "
         "chaosNLI_snli.jsonl and chaosNLI_mnli_m.jsonl and chaosNLI_alphanli.jsonl. You can get chaosNLI_snli.jsonl and "
         "chaosNLI_mnli_m.jsonl and chaosNLI_alphanli.jsonl by hand from github.com/easonnie/ChaosNLI and place them in "
         f"{str(tmp_path / 'new')!r}."

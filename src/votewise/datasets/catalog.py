@@ -16,7 +16,7 @@ CHANGED = "found (not the released bytes)"
 DIFFERS = "differs"
 MISSING = "not found"
 
-# Of the files that can hold a part, the state of the best one counts.
+# The state of a part is that of the best file that can hold it.
 _BEST_FIRST = (FOUND, CHANGED, DIFFERS, MISSING)
 
 
@@ -43,7 +43,7 @@ class Dataset:
     """A known data set.
 
     Attributes:
-        title: what it is, in a line.
+        title: what it is, in one line.
         votes: how many items, votes and classes.
         licence: as its authors state it.
         citation: whom to cite.

@@ -119,7 +119,7 @@ def _refuse_what_takes_a_person(dataset: str, missing: list[tuple[DataFile, ...]
     hidden = [part for part in missing if fetchable(part).url is None]
     if hidden:
         raise InputError(
-            f"{dataset} can be fetched only where each file has an address of its own",
+            f"every missing file of {dataset} must have a download address",
             f"there is none for {' and '.join(fetchable(part).name for part in hidden)}",
             f"You can {by_hand(dataset, hidden, folder)}",
         )

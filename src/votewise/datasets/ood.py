@@ -78,7 +78,7 @@ def _read_npz(path: Path, label_key: str) -> tuple[npt.NDArray[Any], npt.NDArray
 
 
 def _read_mat(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Images and labels of the released MATLAB file, where images stand last and the digit 0 has label 10."""
+    """Images and labels of the released MATLAB file, where images are the last axis and the digit 0 has label 10."""
     from scipy.io import loadmat
 
     # On some damaged files scipy's reader ends the whole process, so it is shown the released bytes alone.

@@ -18,7 +18,7 @@ from votewise._random import stream_generator
 # The smooth calibration error is computed on a grid this fine: errors of order (1/4096)^2.
 _GRID = 4096
 
-# Within a bin, this many cells of near-equal confidence are drawn as binomials; with fewer items a cell is an item.
+# Within a bin, this many cells of near-equal confidence are drawn as binomials; with fewer items a cell is one item.
 _CELLS_A_BIN = 256
 
 

@@ -22,7 +22,7 @@ class Targets:
         probs: (N, K) float64, rows sum to one.
         item_ids: (N,) text.
         classes: K names.
-        provenance: how they came to be, e.g. "vote share".
+        provenance: how they were made, e.g. "vote share".
     """
 
     probs: FloatArray

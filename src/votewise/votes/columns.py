@@ -14,7 +14,7 @@ from votewise._errors import InputError
 INDEX_COLUMN = "Unnamed: 0"
 _UNNAMED = frozenset({"", "unnamed:_0", "_index_level_0_"})
 
-# In each role the first group of names is unmistakable; a later one is taken only where the earlier are absent.
+# In each role the first group of names is unmistakable; a later one is used only if the earlier ones are absent.
 _ALIASES: dict[str, tuple[frozenset[str], ...]] = {
     "item": (
         frozenset(

@@ -145,7 +145,7 @@ def _encode_by_address(numbers: pl.Series | None) -> tuple[IndexArray, npt.NDArr
 def _encode_by_hash(column: pl.Series) -> tuple[IndexArray, npt.NDArray[Any]]:
     """Codes of any values and the first row of each code, by sorting hashes.
 
-    What is sorted is one 64-bit word a row, the leading bits of a hash above the row number: equal values end
+    What is sorted is one 64-bit word per row, the leading bits of a hash above the row number: equal values end
     up side by side, in the order of their rows. The few different values whose leading bits agree are
     told apart by a second hash; for both to agree has a chance below 1e-15 in the largest table memory holds.
     """

@@ -115,7 +115,7 @@ def to_float(column: pl.Series) -> pl.Series:
 
 
 def _refuse_unnamed_ids(first: FloatArray, names: list[str], what: str) -> None:
-    """Refuse a table whose first column is surely a number for each item under a name we do not know."""
+    """Refuse a table whose first column is clearly a numeric id under an unknown name."""
     if (
         len(names) > 1
         and len(first) >= _ROWS_THAT_TELL

@@ -25,7 +25,7 @@ def redraw_counts(probs: FloatArray, item_ids: npt.NDArray[np.str_], k: int, see
 
     Each of the k draws is its own stream, so draws for different k are independent, not nested.
     """
-    k = check_whole_number("k, the votes to draw for an item,", k, least=1)
+    k = check_whole_number("k, the votes to draw per item,", k, least=1)
     cdf, keys = cumulative(probs), item_keys(item_ids)
     counts = np.zeros(probs.shape, dtype=np.int64)
     rows = np.arange(len(probs))
@@ -37,7 +37,7 @@ def redraw_counts(probs: FloatArray, item_ids: npt.NDArray[np.str_], k: int, see
 
 def draw_without_replacement(counts: IntArray, item_ids: npt.NDArray[np.str_], k: int, seed: int) -> IntArray:
     """The first k votes of each item's shuffled votes, counted, (N, K) int64; all of them if there are fewer."""
-    k = check_whole_number("k, the votes to draw for an item,", k, least=1)
+    k = check_whole_number("k, the votes to draw per item,", k, least=1)
     order, start, length = shuffled_votes(counts, item_ids, stream_key(seed, "subsample without replacement"))
     drawn = np.zeros(counts.shape, dtype=np.int64)
     rows = np.arange(len(counts))

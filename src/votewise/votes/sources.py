@@ -171,7 +171,7 @@ def _from_pandas(frame: Any) -> pl.LazyFrame:
         named = [name for name in index.names if name is not None]
         if index.nlevels == 1 and type(index).__name__ != "RangeIndex":
             known = named and any(has_known(role, named) for role in ("item", "annotator", "label"))
-            nameless = INDEX_COLUMN if not named else "item"  # a name we do not know, of an index: surely the items'
+            nameless = INDEX_COLUMN if not named else "item"  # an index with an unknown name surely names items
             taken = has_known("item", frame.columns)
             name = named[0] if known or (named and taken) else nameless
             frame = frame.reset_index(names=name) if name not in frame.columns else frame

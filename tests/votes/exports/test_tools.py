@@ -565,8 +565,8 @@ def test_argilla_feedback_data_sets_before_suggestions(tmp_path: Path, is_turned
 
 
 ARGILLA_FAULTS = {
-    "lengths": ({"label.responses.users": ["u1"]}, "responses, their users and their status must be lists of one length, but a record has others for 'label'. Export the records again."),
-    "no list": ({"label.responses": "positive"}, "responses, their users and their status must be lists of one length, but a record has others for 'label'. Export the records again."),
+    "lengths": ({"label.responses.users": ["u1"]}, "responses, their users and their status must be lists of one length, but a record has different ones for 'label'. Export the records again."),
+    "no list": ({"label.responses": "positive"}, "responses, their users and their status must be lists of one length, but a record has different ones for 'label'. Export the records again."),
     "ranking": ({"label.responses": [{"rank": 1, "value": "x"}, "b", "c"]}, "a response must name classes, but one holds a ranking or spans. Say another question= (--question)."),
 }  # fmt: skip
 

@@ -137,7 +137,7 @@ def _responses(record: dict[str, Any], question: str) -> Iterator[tuple[Any, Any
     if not all(isinstance(part, list) and len(part) == number for part in lists):
         raise InputError(
             "responses, their users and their status must be lists of one length",
-            f"a record has others for {question!r}",
+            f"a record has different ones for {question!r}",
             "Export the records again",
         )
     yield from zip(*lists, strict=True)

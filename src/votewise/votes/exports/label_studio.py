@@ -159,7 +159,7 @@ def _answers(task: dict[str, Any], question: str, asked: Asked) -> Iterator[Answ
 
 
 def _person(value: Any) -> str | None:
-    """Who, by number: that is what every kind of export has, and an address is nobody's business."""
+    """The annotator by number, which every kind of export has; e-mail addresses are private."""
     if isinstance(value, dict):
         return name_of(value.get("id")) or name_of(value.get("email"))
     return name_of(value)
