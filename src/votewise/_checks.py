@@ -142,7 +142,7 @@ def check_pair(reference: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[FloatArr
     q = check_simplex("probs", probs)
     if p.shape != q.shape:
         raise InputError(
-            "reference and probs must have one shape, items x classes",
+            "reference and probs must have the same shape, items x classes",
             f"they are {p.shape} and {q.shape}",
             "Line up items and classes before scoring",
         )

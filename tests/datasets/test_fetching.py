@@ -105,7 +105,7 @@ def failure(file: DataFile, folder: Path) -> str:
 
 @pytest.mark.parametrize("checksum", [SHA256, MD5])
 @pytest.mark.parametrize("announce", [True, False])
-def test_a_file_comes_whole(server: tuple[str, Behaviour], tmp_path: Path, checksum: str, announce: bool) -> None:
+def test_a_file_arrives_whole(server: tuple[str, Behaviour], tmp_path: Path, checksum: str, announce: bool) -> None:
     url, behaviour = server
     behaviour.announce = announce
     told: list[tuple[str, int, int | None]] = []
@@ -123,7 +123,7 @@ def test_a_file_below_a_folder(server: tuple[str, Behaviour], tmp_path: Path) ->
     assert (tmp_path / "a" / "b" / "f.bin").read_bytes() == CONTENT
 
 
-def test_a_connection_cut_twice_goes_on_where_it_stopped(server: tuple[str, Behaviour], tmp_path: Path) -> None:
+def test_a_connection_cut_twice_continues_where_it_stopped(server: tuple[str, Behaviour], tmp_path: Path) -> None:
     url, behaviour = server
     behaviour.cuts = [1000, 200_000]
     download(DataFile("f.bin", SHA256, url), tmp_path, "")
@@ -191,7 +191,7 @@ def test_other_bytes_are_not_kept(server: tuple[str, Behaviour], tmp_path: Path)
 
 
 @pytest.mark.parametrize("status", [404, 403, 500, 503])
-def test_a_refusal_is_told(server: tuple[str, Behaviour], tmp_path: Path, status: int) -> None:
+def test_a_refusal_is_reported(server: tuple[str, Behaviour], tmp_path: Path, status: int) -> None:
     server[1].status = status
     assert f"but the server said: {status} " in failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
     assert names(tmp_path) == []
@@ -216,7 +216,7 @@ def test_a_server_that_falls_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "but no connection could be made (timed out)" in failure(DataFile("f.bin", SHA256, url), tmp_path)
 
 
-def test_a_server_that_speaks_no_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_speak_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as odd:
 
@@ -341,7 +341,7 @@ def test_what_failed_can_be_placed_by_hand(catalogued: Behaviour, tmp_path: Path
     )
 
 
-def test_what_takes_a_person(tmp_path: Path) -> None:
+def test_what_must_be_fetched_by_hand(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         fetch("chaosnli", tmp_path / "new")
     assert str(caught.value) == (
@@ -356,7 +356,7 @@ def test_what_takes_a_person(tmp_path: Path) -> None:
         fetch("cifar10", tmp_path)
 
 
-def test_every_address_is_safe_and_every_file_that_comes_is_checked() -> None:
+def test_every_address_is_safe_and_every_fetched_file_is_checked() -> None:
     files = [file for dataset in DATASETS.values() for part in dataset.parts for file in part]
     for file in files:
         assert file.checksum is None or re.fullmatch("sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", file.checksum)

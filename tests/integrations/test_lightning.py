@@ -77,7 +77,7 @@ def test_steps_see_the_labels_of_each_epoch(delivery: Delivery, votes: Votes, tm
     assert sorted(row for rows, _ in module.seen[5:10] for row in rows) == list(range(20))
 
 
-def test_a_checkpoint_inside_an_epoch_goes_on_with_its_labels(votes: Votes, tmp_path: Path) -> None:
+def test_a_checkpoint_inside_an_epoch_continues_with_its_labels(votes: Votes, tmp_path: Path) -> None:
     delivery = Multipass(votes, seed=3)
     saving = ModelCheckpoint(tmp_path, filename="middle", every_n_train_steps=7)
     stopped = trainer(tmp_path, VotesCallback(delivery), saving, max_steps=8)
@@ -163,7 +163,7 @@ def test_a_delivery_of_other_items_is_refused(votes: Votes, tmp_path: Path) -> N
         )
 
 
-def test_votes_are_no_delivery(votes: Votes) -> None:
+def test_votes_are_not_a_delivery(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(votes)  # type: ignore[arg-type]
     assert str(error.value) == (

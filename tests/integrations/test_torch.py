@@ -66,7 +66,7 @@ def test_labels_looked_up_in_persistent_workers_would_be_those_of_epoch_0(votes:
     assert delivery.labels(1).tolist() != seen[1]
 
 
-def test_going_on_inside_an_epoch_gives_the_batches_that_were_left(delivery: Delivery, votes: Votes) -> None:
+def test_resuming_inside_an_epoch_gives_the_remaining_batches(delivery: Delivery, votes: Votes) -> None:
     def batches() -> VotesLoader:
         data = VotesDataset(torch.arange(20), votes)
         return VotesLoader(DataLoader(data, 3, sampler=DistributedSampler(data, 1, 0, seed=1)), delivery)
@@ -80,7 +80,7 @@ def test_going_on_inside_an_epoch_gives_the_batches_that_were_left(delivery: Del
         assert_labels_of_epoch(delivery, 1, rows, targets)
 
 
-def test_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
+def test_batch_samplers_are_given_the_epoch(votes: Votes) -> None:
     class OneBatch(list[list[int]]):
         epochs: tuple[int, ...] = ()
 
@@ -94,7 +94,7 @@ def test_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
     assert sampler.epochs == (0, 1, 5)
 
 
-def test_samplers_inside_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
+def test_samplers_inside_batch_samplers_are_given_the_epoch(votes: Votes) -> None:
     data = VotesDataset(torch.arange(20), votes)
     sampler = BatchSampler(DistributedSampler(data, 1, 0, seed=1), batch_size=20, drop_last=False)
     batches = VotesLoader(DataLoader(data, batch_sampler=sampler), Multipass(votes, seed=0))
@@ -102,7 +102,7 @@ def test_samplers_inside_samplers_of_batches_are_told_of_the_epoch(votes: Votes)
     assert first != second
 
 
-def test_samplers_are_told_of_an_epoch_when_it_begins(votes: Votes) -> None:
+def test_samplers_are_given_an_epoch_when_it_begins(votes: Votes) -> None:
     data = VotesDataset(torch.arange(20), votes)
     loader = DataLoader(data, 20, sampler=DistributedSampler(data, 1, 0, seed=1))
     batches = VotesLoader(loader, Multipass(votes, seed=0))
@@ -188,12 +188,12 @@ def test_dictionaries_keep_their_items_and_parts_keep_their_rows(delivery: Deliv
     assert batch["target"].dtype == torch.float32
 
 
-def test_targets_lie_where_the_rows_lie(votes: Votes) -> None:
+def test_targets_are_on_the_device_of_the_rows(votes: Votes) -> None:
     rows = torch.tensor([1, 2])
     assert with_targets([None, rows], Multipass(votes, seed=0), 0)[1].device == rows.device
 
 
-def test_one_sample_an_item_is_needed(votes: Votes) -> None:
+def test_one_sample_per_item_is_needed(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesDataset(range(19), votes)
     assert str(error.value) == (

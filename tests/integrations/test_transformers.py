@@ -96,7 +96,7 @@ def weights(trained: Trainer) -> torch.Tensor:
 
 
 class StopAt(TrainerCallback):
-    """Saves and stops after a step, or ends each epoch after as many."""
+    """Saves and stops after a step, or ends each epoch after that many."""
 
     def __init__(self, step: int, what: str = "should_training_stop") -> None:
         self.step, self.what, self.in_epoch = step, what, 0
@@ -122,7 +122,7 @@ def test_the_loss_sees_the_labels_of_each_epoch(
 
 
 @pytest.mark.parametrize(("accumulated", "step", "left"), [(1, 7, 8), (2, 4, 8)])
-def test_a_checkpoint_inside_an_epoch_goes_on_as_if_nothing_had_been(
+def test_a_checkpoint_inside_an_epoch_continues_as_if_nothing_had_happened(
     accumulated: int, step: int, left: int, votes: Votes, tmp_path: Path, seen: list[Batch]
 ) -> None:
     delivery = Multipass(votes, seed=3)
@@ -229,7 +229,7 @@ def test_metrics_take_the_first_of_several_outputs(votes: Votes) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_datasets_come_wrapped_or_with_an_item_of_their_own(
+def test_datasets_are_wrapped_or_have_an_item_of_their_own(
     wrapped: bool, votes: Votes, tmp_path: Path, seen: list[Batch]
 ) -> None:
     columns = {"input_ids": [[row, 29 - row, 3] for row in range(20)], "label": [2] * 20}
@@ -296,7 +296,7 @@ def test_a_loss_without_its_callback_is_refused(votes: Votes) -> None:
 
 
 def test_evaluation_without_a_reference_is_refused(votes: Votes) -> None:
-    message = "evaluation needs what people said of its items, but no reference was given. Pass reference=votes."
+    message = "evaluation needs what people said about its items, but no reference was given. Pass reference=votes."
     labels = VotesCallback(Soft(votes))
     with torch.no_grad(), pytest.raises(InputError) as error:
         labels.loss((torch.zeros(2, 3),), torch.tensor([[0], [1]]))
@@ -315,7 +315,7 @@ def test_a_model_of_other_classes_is_refused(votes: Votes) -> None:
     )
 
 
-def test_votes_are_no_delivery(votes: Votes) -> None:
+def test_votes_are_not_a_delivery(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(votes)  # type: ignore[arg-type]
     assert str(error.value) == (

@@ -140,7 +140,7 @@ def test_the_laws_can_fail(law: str, broken: Callable[..., float], monkeypatch: 
             "x must be a list of finite numbers, but got [1.0, nan]. Pass at least one number.",
         ),
         ([1.0], [], "y must be a list of finite numbers, but got []. Pass at least one number."),
-        ([1.0, 2.0], [1.0], "x and y must have one length, but got 2 and 1. Line up the items."),
+        ([1.0, 2.0], [1.0], "x and y must have the same length, but got 2 and 1. Line up the items."),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(x: list[float], y: list[float], message: str) -> None:
@@ -305,12 +305,12 @@ def test_brier_parts_of_correctness_are_the_slow_ones(n: int, bins: int) -> None
     )
 
 
-def test_confidence_alike_within_bins_leaves_three_parts() -> None:
+def test_equal_confidence_within_bins_leaves_three_parts() -> None:
     parts = metrics.correctness_brier_parts([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [1, 0]], bins=2)
     assert astuple(parts) == (0, 0.0625, 0.1875, 0, 0)
 
 
-def test_equal_confidences_stay_in_the_bin_of_their_middle_one() -> None:
+def test_equal_confidences_stay_in_the_bin_of_the_middle_one() -> None:
     """Four of 0.5 and two of 1 in two bins: the four go into the first together, though it ends after three."""
     parts = metrics.correctness_brier_parts([0, 0, 1, 1, 0, 0], [[0.5, 0.5]] * 4 + [[1, 0]] * 2, bins=2)
     np.testing.assert_allclose(astuple(parts), (0, 1 / 18, 2 / 9, 0, 0), atol=1e-12)
@@ -324,7 +324,7 @@ def test_fewer_items_than_bins() -> None:
 
 
 BAD_PAIRS = {
-    "shapes": ([[0.5, 0.5]], [[1.0]], "reference and probs must have one shape, items x classes, but they are (1, 2) and (1, 1)"),
+    "shapes": ([[0.5, 0.5]], [[1.0]], "reference and probs must have the same shape, items x classes, but they are (1, 2) and (1, 1)"),
     "logits": ([[0.5, 0.5]], [[2.0, -1.0]], "each row of probs must be non-negative and sum to 1, but 1 of 1 do not (rows 0; the first holds -1)"),
     "sums": ([[0.5, 0.5]], [[0.5, 0.6]], "each row of probs must be non-negative and sum to 1, but 1 of 1 do not (rows 0; the first sums to 1.1)"),
     "nan": ([[0.5, 0.5]], [[math.nan, 1.0]], "probs must be finite, but 1 rows hold NaN or infinity (rows 0)"),

@@ -70,7 +70,7 @@ def test_compare_paired() -> None:
     assert (found.n, found.mean, found.wins, found.test.p_value) == (5, -3.0, 5, 0.0625)
     assert math.isclose(found.sd, math.sqrt(2.5))
     assert math.isnan(compare_paired([1.0], [2.0]).sd)
-    with pytest.raises(InputError, match="paired values must have one length, but got 1 and 2"):
+    with pytest.raises(InputError, match="paired values must have the same length, but got 1 and 2"):
         compare_paired([1.0], [1.0, 2.0])
 
 

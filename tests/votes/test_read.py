@@ -116,14 +116,14 @@ def test_minus_one_is_a_gap_unless_it_is_a_class() -> None:
     assert read_votes(scale, form="wide").classes == ("-4", "-1", "3")
 
 
-def test_how_a_table_was_read_is_told() -> None:
+def test_how_a_table_was_read_is_reported() -> None:
     assert read_votes(LONG).provenance == "long table, items in 'task', annotators in 'worker', labels in 'label'"
     assert read_votes(np.eye(2)).provenance == "array of counts, row numbers, 2 class columns"
     counts = pd.DataFrame({"image": ["a"], "cat": [1], "dog": [2]})
     assert read_votes(counts).provenance == "table of counts, items in 'image', 2 class columns"
 
 
-def test_an_index_written_along_is_no_class(tmp_path: Path) -> None:
+def test_an_exported_index_is_not_a_class(tmp_path: Path) -> None:
     counts = pd.DataFrame({"item_id": ["a", "b"], "cat": [1, 2], "dog": [2, 0]})
     counts.to_csv(tmp_path / "counts.csv")
     assert read_votes(tmp_path / "counts.csv").classes == ("cat", "dog")
@@ -169,7 +169,7 @@ def test_wide_tables_with_an_item_column_of_unknown_name() -> None:
     assert as_dict(read_votes(people, form="wide")) == {"t1": {"p": 1, "q": 1}, "t2": {"p": 0, "q": 2}}
 
 
-def test_annotators_who_disagree_are_no_items() -> None:
+def test_annotators_who_disagree_are_not_items() -> None:
     for frame in (
         np.array([[0, 1, 1], [2, 1, 1]]),
         pd.DataFrame({"rater_1": ["p", "q"], "rater_2": ["x", "x"], "rater_3": ["x", "x"]}),
@@ -190,7 +190,7 @@ def test_boolean_columns_are_counts_of_one() -> None:
     }
 
 
-def test_gaps_by_number_are_told() -> None:
+def test_gaps_by_number_are_reported() -> None:
     wide = pd.DataFrame({"item": ["x", "y"], "rater_1": [-1, 0], "rater_2": [1, -1]})
     assert "-1 taken as 'not asked' in 2 cells" in read_votes(wide).provenance
 
@@ -204,7 +204,7 @@ def test_class_columns_are_trimmed_with_and_without_items(tmp_path: Path) -> Non
         read_votes(tmp_path / "counts.csv")
 
 
-def test_a_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
+def test_a_cell_that_is_not_a_number_is_named(tmp_path: Path) -> None:
     (tmp_path / "counts.csv").write_text("item,cat,dog\na,1,\nb,2,3\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"votes must be numbers, but column 'dog' has 1 other cells \(rows 1\)"):
         read_votes(tmp_path / "counts.csv")
@@ -321,7 +321,7 @@ def test_duplicates() -> None:
     with pytest.raises(InputError) as error:
         read_votes(again)
     assert str(error.value) == (
-        "an annotator may vote on an item once, but 1 rows vote again (rows 7; the first is 'x' on 'a'). Say duplicates='last' "
+        "an annotator may vote on an item only once, but 1 rows vote again (rows 7; the first is 'x' on 'a'). Pass duplicates='last' "
         "(--duplicates last) to keep the last vote, or duplicates='all' to count each."
     )
 
@@ -333,12 +333,12 @@ def test_missing_labels_and_empty_items() -> None:
     with pytest.raises(InputError) as error:
         read_votes(gaps)
     assert str(error.value) == (
-        "every row of a long table needs a label, but 2 have none (rows 2, 4). Fill them in, or say missing='drop' (--missing drop)."
+        "every row of a long table needs a label, but 2 have none (rows 2, 4). Fill them in, or pass missing='drop' (--missing drop)."
     )
     with pytest.raises(InputError) as error:
         read_votes(gaps, missing="drop")
     assert str(error.value) == (
-        "every item needs at least one vote, but 1 have none ('c'). Remove them, or say empty='drop' (--empty drop)."
+        "every item needs at least one vote, but 1 have none ('c'). Remove them, or pass empty='drop' (--empty drop)."
     )
     votes = read_votes(gaps, missing="drop", empty="drop")
     assert votes.notes == ("2 rows have no label; they are left out", "1 items have no vote; they are left out")

@@ -62,7 +62,7 @@ def test_take_keeps_ballots_and_ids() -> None:
 
 
 @pytest.mark.parametrize("rows", [[], [2], [-1], [0, 0], [0.5], [[0]]])
-def test_take_refuses_what_are_no_rows(rows: list[object]) -> None:
+def test_take_refuses_anything_but_rows(rows: list[object]) -> None:
     with pytest.raises(InputError):
         PEOPLE.take(rows)
 
@@ -155,7 +155,7 @@ def test_frames_are_left_to_read_votes() -> None:
             assert read_votes(frame, form=form).classes == ("cat", "dog")
 
 
-def test_documents_are_no_ids() -> None:
+def test_documents_are_not_ids() -> None:
     long = "word " * 250
     assert Votes.from_counts([[1], [1]], item_ids=["a", long[:1000]]).n_items == 2
     message = "id must have at most 1,000 characters, but 'word word word word word word word word ...' has 1,{}. Use a short id, e.g. a number, and keep the text in another column."

@@ -216,9 +216,9 @@ def locate(name: str, folder: Path | None = None) -> list[Path]:
     missing = [part for part, paths in zip(parts, there, strict=True) if not paths]
     if missing:
         raise InputError(
-            f"the data set {name} must lie in {str(place)!r}",
+            f"the data set {name} must be in {str(place)!r}",
             f"it lacks {' and '.join(_either(part) for part in missing)}",
-            f"Run 'votewise datasets fetch {name}', or {by_hand(name, missing, place)}; if they lie elsewhere, name "
+            f"Run 'votewise datasets fetch {name}', or {by_hand(name, missing, place)}; if they are elsewhere, name "
             "that folder (--data on the command line) or set VOTEWISE_DATA to it",
         )
     return [paths[0] for paths in there]

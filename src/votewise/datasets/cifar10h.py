@@ -34,7 +34,7 @@ def load_cifar10h(folder: Path | None = None) -> ImageVotes:
     agreement = (top_classes(data.votes.probs) == labels).mean()
     if agreement <= _LEAST_AGREEMENT:
         raise InputError(
-            "votes and images must be in one order",
+            "votes and images must be in the same order",
             f"people's first choice is the label of only {agreement:.1%} of the images, so the orders of "
             f"{str(counts)!r} and {str(batch)!r} differ",
             "Take both files as released",

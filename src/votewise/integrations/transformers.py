@@ -151,7 +151,7 @@ class VotesCallback(TrainerCallback):
         """What people said, (B, K) float64."""
         if self.reference is None:
             raise InputError(
-                "evaluation needs what people said of its items", "no reference was given", "Pass reference=votes"
+                "evaluation needs what people said about its items", "no reference was given", "Pass reference=votes"
             )
         shares = self.reference.probs[check_rows(rows.cpu().numpy(), len(self.reference.probs))]
         return torch.from_numpy(shares).to(rows.device)

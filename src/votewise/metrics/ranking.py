@@ -26,7 +26,9 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Spearman rank correlation of two (N,) arrays: Pearson's of their average ranks; NaN if either is constant."""
     first, second = check_values("x", x), check_values("y", y)
     if len(first) != len(second):
-        raise InputError("x and y must have one length", f"got {len(first)} and {len(second)}", "Line up the items")
+        raise InputError(
+            "x and y must have the same length", f"got {len(first)} and {len(second)}", "Line up the items"
+        )
     centred = [_centred_ranks(values) for values in (first, second)]
     scale = math.sqrt(float(centred[0] @ centred[0]) * float(centred[1] @ centred[1]))
     return float(np.clip(centred[0] @ centred[1] / scale, -1, 1)) if scale > 0 else math.nan

@@ -92,7 +92,7 @@ def compare_paired(a: npt.ArrayLike, b: npt.ArrayLike, *, greater_is_better: boo
     first, second = check_values("a", a), check_values("b", b)
     if first.shape != second.shape:
         raise InputError(
-            "paired values must have one length", f"got {len(first)} and {len(second)}", "Line up the seeds"
+            "paired values must have the same length", f"got {len(first)} and {len(second)}", "Line up the seeds"
         )
     differences = _rounded(first - second, float(np.abs(np.concatenate([first, second])).max()))
     sd = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan

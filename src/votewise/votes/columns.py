@@ -106,7 +106,7 @@ def find_column(role: str, names: Sequence[str], chosen: str | None) -> str | No
             raise InputError(
                 f"one column must be the {role}",
                 f"{first_few(found)} could all be",
-                f"Say which with {role}= (--{role})",
+                f"Choose one with {role}= (--{role})",
             )
         if found:
             return found[0]

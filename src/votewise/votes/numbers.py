@@ -96,7 +96,7 @@ def _numbers(column: pl.Series, what: str) -> FloatArray:
             f"{what} must be numbers",
             f"column {column.name!r} has {len(rows):,} other cells "
             f"(rows {first_few((rows.head(5) + 1).to_list(), len(rows))})",
-            "Fill them in (0 where nobody voted), or say form='wide' (--form wide) if the columns are annotators"
+            "Fill them in (0 where nobody voted), or pass form='wide' (--form wide) if the columns are annotators"
             if what != "predictions"
             else "Fill them in or remove the column; name the item column with item= (--item)",
         )
@@ -125,5 +125,5 @@ def _refuse_unnamed_ids(first: FloatArray, names: list[str], what: str) -> None:
         raise InputError(
             f"each column of a table of {what} must be a class",
             f"column {names[0]!r} has a different whole number in every row, like ids",
-            f"Say item={names[0]!r} (--item {names[0]})",
+            f"Pass item={names[0]!r} (--item {names[0]})",
         )

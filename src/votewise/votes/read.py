@@ -178,7 +178,7 @@ def _detect_form(table: pl.LazyFrame, names: list[str], columns: _Columns) -> st
     raise InputError(
         "the columns must show which form the table has",
         f"{first_few(names)} fit no form (long: item and label; wide: one column per annotator; counts: one per class)",
-        hint or "Name the columns with item=, annotator=, label= (--item, --annotator, --label) or say form= (--form)",
+        hint or "Name the columns with item=, annotator=, label= (--item, --annotator, --label) or pass form= (--form)",
     )
 
 
@@ -219,7 +219,7 @@ def _read_long(source: Any, names: list[str], columns: _Columns, rules: Rules) -
         raise InputError(
             "the item column must name items",
             f"{named['item']!r} differs in every row, like a row counter",
-            "Say which column is the item with item= (--item)",
+            "Name the item column with item= (--item)",
         )
     return votes
 

@@ -92,7 +92,7 @@ def stratified_split(
         raise InputError(
             "a split must leave at least one item on each side",
             f"{fraction!r} of {len(item_ids)} items does not",
-            "Change it",
+            "Choose another fraction",
         )
     if strata.shape != (len(item_ids),):
         raise InputError(

@@ -291,8 +291,8 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
         raise InputError(
             "counts must be whole numbers, none negative",
             f"{wrong.size:,} items have others ({first_few(item_ids[wrong[:5]], wrong.size)}; first a {kind} {bad:g})",
-            "Fix them; if rows are shares that sum to 1, say form='probabilities' (--form probabilities); "
-            "if columns are annotators, say form='wide' (--form wide)",
+            "Fix them; if rows are shares that sum to 1, pass form='probabilities' (--form probabilities); "
+            "if columns are annotators, pass form='wide' (--form wide)",
         )
     if matrix.sum() > _MOST_VOTES:
         raise InputError(
@@ -303,7 +303,8 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
         raise InputError(
             "every item needs at least one vote",
             f"{empty.size:,} have none ({first_few(item_ids[empty[:5]], empty.size)})",
-            "Remove them, or say empty='drop' (--empty drop); if columns are annotators, say form='wide' (--form wide)",
+            "Remove them, or pass empty='drop' (--empty drop); "
+            "if columns are annotators, pass form='wide' (--form wide)",
         )
     return matrix.astype(np.int64)
 

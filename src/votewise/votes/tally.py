@@ -73,7 +73,7 @@ def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rul
             raise InputError(
                 "every item needs at least one vote",
                 f"{len(without):,} have none ({first_few(without[:5], len(without))})",
-                "Remove them, or say empty='drop' (--empty drop)",
+                "Remove them, or pass empty='drop' (--empty drop)",
             )
         counts, item_ids = counts[voted], item_ids[voted]
         item = (np.cumsum(voted, dtype=np.int32) - 1)[item]
@@ -136,7 +136,7 @@ def _rows_kept(
         raise InputError(
             "every row of a long table needs a label",
             f"{rows.size:,} have none (rows {first_few(rows[:5] + 1, rows.size)})",
-            "Fill them in, or say missing='drop' (--missing drop)",
+            "Fill them in, or pass missing='drop' (--missing drop)",
         )
     if owner is None or owner_ids is None or rules.duplicates == "all":
         return has_label
@@ -151,10 +151,10 @@ def _rows_kept(
         again = rows[~pair.is_first_distinct().to_numpy()]
         row = again[0]
         raise InputError(
-            "an annotator may vote on an item once",
+            "an annotator may vote on an item only once",
             f"{len(again):,} rows vote again (rows {first_few(again[:5] + 1, len(again))}; "
             f"the first is {str(owner_ids[owner[row]])!r} on {str(item_ids[item[row]])!r})",
-            "Say duplicates='last' (--duplicates last) to keep the last vote, or duplicates='all' to count each",
+            "Pass duplicates='last' (--duplicates last) to keep the last vote, or duplicates='all' to count each",
         )
     kept = np.zeros(len(item), dtype=np.bool_)
     kept[rows[pair.is_last_distinct().to_numpy()]] = True

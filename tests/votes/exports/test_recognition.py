@@ -41,7 +41,7 @@ BROKEN = {
     "an empty object": (b"{}", "the file {} must hold objects, in a list or by name, but got an object without any. " + TABLE),
     "a list of lists": (b"[[1], [2]]", "the file {} must hold objects, in a list or by name, but got a list of a list. " + TABLE),
     "a mixed list": (b'[{"a": 1}, 2]', "the file {} must hold objects, in a list or by name, but got a list of a number. " + TABLE),
-    "something else": (b'[{"colour": "red"}]', "a .json file must be a known export, but this one is not (its objects have 'colour'). Say which it is with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot), or make a long table (.csv, .jsonl) of it."),
+    "something else": (b'[{"colour": "red"}]', "a .json file must be a known export, but this one is not (its objects have 'colour'). Name the format with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot), or make a long table (.csv, .jsonl) of it."),
     "people, not labels": (b'{"Ann1": {"Age": 30, "Gender": "f"}}', "a .json file must be a known export, but this one is not"),
     "half a character": (b'{"\\ud800": {"annotations": "1", "annotators": "Ann1"}}', "the export must be readable, but reading it failed: "),
 }  # fmt: skip
@@ -88,7 +88,7 @@ def test_content_that_fits_two_exports_is_not_guessed(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(path)
     assert str(error.value) == (
-        "the content must show which export it is, but it may be prodigy or doccano. Say which with format= (--format prodigy)."
+        "the content must show which export it is, but it may be prodigy or doccano. Choose one with format= (--format prodigy)."
     )
     assert read_votes(path, format="doccano").classes == ("a",)
     columns = {
@@ -171,7 +171,7 @@ def test_the_command_line_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (out, told.startswith("votewise: the file ")) == ("", True)
 
 
-def test_every_command_tells_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_reports_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["deliver", str(SAMPLES / "doccano.jsonl"), "-m", "soft", "-o", str(tmp_path / "targets.npy")]
     assert main([*command, "--format", "doccano"]) == 0
     quiet_told = capsys.readouterr().err
@@ -234,4 +234,4 @@ def test_mutilated_exports_raise_nothing_but_our_own_errors(path: Path, tmp_path
             error.add_note(f"case {case}: {options} {content}")
             raise
     assert all(", but " in message and message.endswith(".") for message in messages)
-    assert read > 5  # they must not all be so broken that nothing behind the door is tried
+    assert read > 5  # they must not all be so broken that no reader is reached

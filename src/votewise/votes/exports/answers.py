@@ -109,9 +109,9 @@ def _once_each(given: pl.DataFrame, duplicates: str) -> tuple[pl.DataFrame, list
     if again and duplicates == "error":
         first = in_time.filter(~is_last).row(0, named=True)
         raise InputError(
-            "a person may answer an item once",
+            "a person may answer an item only once",
             f"{again:,} answers were given again (the first by {first['annotator']!r} on {first['item']!r})",
-            "Say duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each",
+            "Pass duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each",
         )
     return kept, [f"{again:,} answers were given again by the same person; the last one counts"] if again else []
 
@@ -130,7 +130,7 @@ def _single_classes(given: pl.DataFrame, several: str) -> tuple[pl.DataFrame, li
             "an answer must name one class",
             f"{many.height:,} name several (items {first_few(many['item'].head(5).to_list(), many.height)}; "
             f"the first says {first_few(many['classes'][0].to_list())})",
-            "Say several='each' (--several each) to count a vote for each class, or several='drop' to leave them out",
+            "Pass several='each' (--several each) to count a vote for each class, or several='drop' to leave them out",
         )
     told = f"{many.height:,} answers name several classes; " + (
         "each class got a vote" if several == "each" else "they are left out"
@@ -147,7 +147,7 @@ def _without_votes(items: pl.Series, voted: pl.Series, empty: str) -> int:
         raise InputError(
             "every item needs at least one vote",
             f"{len(without):,} have none ({first_few(without.head(5).to_list(), len(without))})",
-            "Remove them, or say empty='drop' (--empty drop)",
+            "Remove them, or pass empty='drop' (--empty drop)",
         )
     return len(without)
 

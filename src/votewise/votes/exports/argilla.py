@@ -136,7 +136,7 @@ def _responses(record: dict[str, Any], question: str) -> Iterator[tuple[Any, Any
     lists = [[None] * number if part is None else part for part in (values, *others)]
     if not all(isinstance(part, list) and len(part) == number for part in lists):
         raise InputError(
-            "responses, their users and their status must be lists of one length",
+            "responses, their users and their status must be lists of the same length",
             f"a record has different ones for {question!r}",
             "Export the records again",
         )
@@ -160,7 +160,7 @@ def _classes(value: Any) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [] if value is None else [value]
     if any(isinstance(one, (dict, list)) for one in values):
         raise InputError(
-            "a response must name classes", "one holds a ranking or spans", "Say another question= (--question)"
+            "a response must name classes", "one holds a ranking or spans", "Pass another question= (--question)"
         )
     return tuple(class_of(one) for one in values)
 

@@ -40,7 +40,7 @@ def choose_question(asked: Asked, found: Sequence[str], title: str) -> str:
         raise InputError(
             "one question must be the one whose answers are votes",
             f"this {title} has {len(found)} that may be ({first_few(found)})" if found else f"this {title} has none",
-            "Say which with question= (--question)" if found else "Export answers that are classes of whole items",
+            "Choose one with question= (--question)" if found else "Export answers that are classes of whole items",
         )
     return found[0]
 
@@ -69,7 +69,7 @@ def item_of(record: dict[str, Any], asked: Asked, usual: Sequence[str], inside: 
     raise InputError(
         "every record needs the id of its item",
         f"one has none in {first_few(fields)} (its fields are {first_few(record)})",
-        "Say which field it is with item= (--item)",
+        "Name the field with item= (--item)",
     )
 
 
@@ -80,7 +80,7 @@ def item_column(names: Sequence[str], asked: Asked, usual: str) -> str:
         raise InputError(
             "an export needs the id of each item",
             f"there is no column {item!r} among {first_few(names)}",
-            "Say which column it is with item= (--item)",
+            "Name the column with item= (--item)",
         )
     return item
 

@@ -87,7 +87,7 @@ def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
         raise InputError(
             "a .json file must be a known export",
             f"this one is not (its objects have {first_few(some)})",
-            f"Say which it is with format= (--format: {', '.join(TREES)}), or make a long table (.csv, .jsonl) of it",
+            f"Name the format with format= (--format: {', '.join(TREES)}), or make a long table (.csv, .jsonl) of it",
         )
     if name not in TREES or not isinstance(tree, TREES[name].root):
         raise InputError(f"this file must be a {name} export", f"it is another {path.suffix} file", "Leave format out")
@@ -122,6 +122,6 @@ def _only(fitting: list[str]) -> str | None:
         raise InputError(
             "the content must show which export it is",
             f"it may be {' or '.join(fitting)}",
-            f"Say which with format= (--format {fitting[0]})",
+            f"Choose one with format= (--format {fitting[0]})",
         )
     return fitting[0] if fitting else None

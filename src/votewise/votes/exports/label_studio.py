@@ -206,7 +206,7 @@ def _classes_of_cell(cell: str | None) -> list[str]:
         raise InputError(
             "an answer must name a class",
             f"got {describe(found)} without {first_few(_KINDS)}",
-            "Say which column holds classes with question= (--question)",
+            "Name the column that holds classes with question= (--question)",
         )
     return [name for value in values for name in (_classes(value) if isinstance(value, dict) else [class_of(value)])]
 
@@ -224,7 +224,7 @@ def _question(frame: pl.DataFrame, item: str, names: list[str], asked: Asked) ->
         raise InputError(
             "one column must be the one whose answers are votes",
             f"none of {first_few(names)} differs between answers to a task, so that answers look like data",
-            "Say which with question= (--question)",
+            "Choose one with question= (--question)",
         )
     found = [name for name in names if name in differing or frame[name].drop_nulls().n_unique() < tasks]
     return choose_question(asked, found, _TITLE)
