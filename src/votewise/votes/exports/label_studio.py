@@ -159,7 +159,7 @@ def _answers(task: dict[str, Any], question: str, asked: Asked) -> Iterator[Answ
 
 
 def _person(value: Any) -> str | None:
-    """The annotator by number, which every kind of export has; e-mail addresses are private."""
+    """The annotator by number, which every kind of export has; by e-mail address only without one."""
     if isinstance(value, dict):
         return name_of(value.get("id")) or name_of(value.get("email"))
     return name_of(value)
