@@ -170,6 +170,15 @@ def test_documents_are_not_ids() -> None:
         assert str(error.value) == f"an {role} " + message.format("253")
 
 
+@pytest.mark.parametrize(("count", "got"), [(2.0**53, "1.8e+16"), (1e308, "inf")])
+def test_counts_beyond_exact_sums_are_refused(count: float, got: str) -> None:
+    with pytest.raises(InputError) as error:
+        Votes.from_counts([[count], [count]])
+    assert str(error.value) == (
+        f"counts must sum to less than 2**53, but they sum to {got}. Check the units of the table."
+    )
+
+
 def test_parts_keep_the_notes() -> None:
     noted = replace(PEOPLE, notes=("1 rows have no label; they are left out",))
     assert noted.take([1]).notes == noted.with_classes(["dog", "cow", "cat"]).notes == noted.notes

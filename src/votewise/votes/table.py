@@ -294,9 +294,11 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
             "Fix them; if rows are shares that sum to 1, pass form='probabilities' (--form probabilities); "
             "if columns are annotators, pass form='wide' (--form wide)",
         )
-    if matrix.sum() > _MOST_VOTES:
+    with np.errstate(over="ignore"):
+        total = matrix.sum()
+    if total > _MOST_VOTES:
         raise InputError(
-            "counts must sum to less than 2**53", f"they sum to {matrix.sum():.3g}", "Check the units of the table"
+            "counts must sum to less than 2**53", f"they sum to {total:.3g}", "Check the units of the table"
         )
     empty = np.flatnonzero(matrix.sum(axis=1) == 0)
     if empty.size:
