@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from votewise import Votes, majority_labels, metrics
-from votewise.overview import overview
+from votewise._overview import overview
 from votewise.votes import entropy_per_item, entropy_reliability, tied, unanimous
 
 

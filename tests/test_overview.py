@@ -21,6 +21,40 @@ def test_advice_follows_the_votes() -> None:
     assert "collect more" in overview(Votes.from_counts([[1, 0], [0, 1]])).advice.reasons[0]
 
 
+def test_reasons_in_full() -> None:
+    """Half of the items are split evenly, so disagreement is measured without error in either half of the votes."""
+    few, some, many = (
+        overview(Votes.from_counts(np.repeat([[votes, 0], [votes - 1, 1]], 50, axis=0))).advice.reasons
+        for votes in (4, 8, 20)
+    )
+    assert few[:2] == (
+        "50% of the items show disagreement, which a majority label would discard.",
+        "A median of 4 votes per item is very few, so vote shares are noisy. Smoothed shares usually give the best "
+        "likelihood and accuracy when the model learns the task well, at some cost in calibration; multipass (one vote "
+        "per epoch) does when it mostly overfits, or when calibration and entropy matter.",
+    )
+    assert some[1] == (
+        "A median of 8 votes per item is few, so vote shares are noisy. Multipass (one vote per epoch) usually gives "
+        "better likelihoods than training on the shares themselves; where people disagree a lot, soft-smoothed may be "
+        "better still."
+    )
+    assert many[1] == (
+        "A median of 20 votes per item is many, so deliveries differ little and soft labels are the simplest. In long "
+        "training, multipass and sls tend to end slightly ahead, and in flatter minima."
+    )
+
+
+def test_the_reliability_bounds_what_a_model_can_reach() -> None:
+    counts = np.random.default_rng(0).multinomial(8, np.random.default_rng(1).dirichlet(np.ones(3), size=300))
+    seen = overview(Votes.from_counts(counts))
+    assert seen.reliability is not None
+    doubled = 2 * seen.reliability / (1 + seen.reliability)
+    assert seen.advice.reasons[-1] == (
+        f"Disagreement is measured with reliability {seen.reliability:.2f}, so no model can exceed an entropy "
+        f"correlation of about {seen.reliability**0.5:.2f}; doubling the votes would raise that to {doubled**0.5:.2f}."
+    )
+
+
 def test_probabilities_leave_gaps() -> None:
     seen = overview(Votes.from_probabilities([[0.5, 0.5], [1.0, 0.0]]))
     assert (seen.votes, seen.votes_per_item, seen.fleiss_kappa, seen.krippendorff_alpha, seen.reliability) == (

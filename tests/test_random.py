@@ -1,4 +1,4 @@
-"""The generator behind every delivery: fixed for ever, and good enough to be called random."""
+"""The generator behind every delivery: fixed for ever, and random enough."""
 
 from __future__ import annotations
 

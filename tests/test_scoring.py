@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from votewise import InputError, Votes, metrics, read_predictions, score
+from votewise import InputError, Votes, majority_labels, metrics, read_predictions, score, vote_share
 from votewise.predictions import read_labels
 from votewise.statistics import Interval, wilson_interval
 
@@ -49,6 +49,19 @@ def test_values_are_those_of_the_metrics() -> None:
     for name, interval in found.metrics.items():
         assert math.isclose(interval.value, expected[name], abs_tol=1e-12), name
         assert interval.low <= interval.value <= interval.high, name
+
+
+def test_ties_are_broken_as_by_the_majority_rule() -> None:
+    tied = Votes.from_probabilities([[0.15 + 0.3, 0.45, 0.1]])
+    assert tied.probs[0, 1] > tied.probs[0, 0]
+    assert majority_labels(tied).tolist() == [0]
+    assert score(tied.probs, [[0.8, 0.1, 0.1]]).metrics["accuracy"].value == 1.0
+
+
+def test_votes_and_targets_are_scored_as_their_shares() -> None:
+    votes = Votes.from_counts([[3, 1], [0, 4], [2, 2]])
+    q = [[0.6, 0.4], [0.1, 0.9], [0.3, 0.7]]
+    assert score(votes, q) == score(vote_share(votes), q) == score(votes.probs, q)
 
 
 def test_given_labels_replace_the_majority() -> None:
@@ -170,7 +183,7 @@ def test_rounded_predictions_are_normalised_only_when_asked() -> None:
         (TABLE.assign(item=["a", "c", "z"]), "every predicted item must have votes, but 1 have none ('z')"),
         (
             TABLE.assign(item=["a", "c", "c"]),
-            "item ids must be different and not empty, but 1 come more than once ('c')",
+            "item ids must be different and not empty, but 1 appear more than once ('c')",
         ),
         (
             TABLE.assign(cat=["x", "y", "z"]),
@@ -207,5 +220,5 @@ def test_labels(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="every scored item needs a label, but 1 have none"):
         read_labels(path, PEOPLE, PEOPLE)
     path.write_text("item,label\nb,dog\nb,cat\na,dog\nc,cat\n", encoding="utf-8")
-    with pytest.raises(InputError, match="labels must be one an item, but 'b' have more"):
+    with pytest.raises(InputError, match="each item must have one label, but 'b' have more"):
         read_labels(path, PEOPLE, PEOPLE)

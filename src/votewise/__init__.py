@@ -15,6 +15,8 @@ from votewise import statistics as statistics
 from votewise._errors import InputError as InputError
 from votewise._errors import MissingExtraError as MissingExtraError
 from votewise._errors import VotewiseError as VotewiseError
+from votewise._overview import Overview as Overview
+from votewise._overview import overview as overview
 from votewise.delivery import SLS as SLS
 from votewise.delivery import Delivery as Delivery
 from votewise.delivery import HardDelivery as HardDelivery
@@ -25,8 +27,6 @@ from votewise.delivery import Multipass as Multipass
 from votewise.delivery import Soft as Soft
 from votewise.delivery import deterministic_control as deterministic_control
 from votewise.delivery import shuffled_sls as shuffled_sls
-from votewise.overview import Overview as Overview
-from votewise.overview import overview as overview
 from votewise.predictions import read_predictions as read_predictions
 from votewise.scoring import Scores as Scores
 from votewise.scoring import score as score

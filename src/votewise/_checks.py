@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy.typing as npt
 
 from votewise._errors import InputError
 
-# Rows of a float32 softmax over 1,000 classes miss one by about 1e-6. What misses it by more was rounded
-# or is no distribution, and is refused: renormalising would hide which.
+# Rows of a float32 softmax over 1,000 classes sum to one within about 1e-6. Rows further off were rounded
+# or are no distribution, and are refused: renormalising would hide which.
 SIMPLEX_TOLERANCE = 1e-5
 
 _MOST_NAMED = 5
@@ -111,7 +112,7 @@ def check_matrix(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str_
             raise InputError(
                 f"{name} must be finite",
                 f"{bad.size:,} rows hold NaN or infinity ({_name_rows(bad, item_ids)})",
-                "Mend or remove those rows",
+                "Fix or remove those rows",
             )
     return matrix
 
@@ -141,7 +142,7 @@ def check_pair(reference: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[FloatArr
     q = check_simplex("probs", probs)
     if p.shape != q.shape:
         raise InputError(
-            "reference and probs must have one shape, items x classes",
+            "reference and probs must have the same shape, items x classes",
             f"they are {p.shape} and {q.shape}",
             "Line up items and classes before scoring",
         )
@@ -178,10 +179,21 @@ def _row_sums(matrix: FloatArray) -> FloatArray:
 
 
 def _name_rows(rows: npt.NDArray[Any], item_ids: npt.NDArray[np.str_] | None) -> str:
-    """The first few rows by id, or by index where there is none."""
+    """The first few rows by id, or by index if they have none."""
     if item_ids is None:
         return f"rows {first_few(rows[:_MOST_NAMED], len(rows))}"
     return f"items {first_few(item_ids[rows[:_MOST_NAMED]], len(rows))}"
+
+
+def check_values(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return a list of finite numbers, at least one, as (n,) float64."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
+        raise InputError(f"{name} must be a list of finite numbers", f"got {values!r}", "Pass at least one number")
+    return array
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -189,3 +201,13 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only array that the caller cannot write to: a copy, unless it is read-only already."""
+    return frozen(array.copy()) if array.flags.writeable else array
+
+
+def rebuilt(instance: Any) -> tuple[Any, ...]:
+    """For `__reduce__` of a dataclass: copies and unpickled objects pass through `__init__`, so they are frozen too."""
+    return type(instance), tuple(getattr(instance, field.name) for field in fields(instance))

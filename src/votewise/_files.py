@@ -14,8 +14,8 @@ from votewise._errors import InputError
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary file beside `path`; rename it into place only if the block succeeds.
 
-    A reader, a full disk or a killed process therefore never leaves half a file under the final name. A place that
-    cannot be written is refused on entering, before any work is done for it.
+    So neither a full disk nor a killed process leaves half a file under the final name. A path that
+    cannot be written is refused on entry, before any work is done.
     """
     target = Path(path)
     if target.is_dir():
@@ -32,7 +32,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(written.fileno())
         partial.replace(target)
     except OSError as error:
-        if error.filename in (None, str(partial)):  # people know the file they asked for
+        if error.filename in (None, str(partial)):  # name the file that was asked for, not the temporary one
             error.filename = str(target)
         raise
     finally:

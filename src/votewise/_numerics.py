@@ -1,10 +1,10 @@
-"""Small formulas that several rooms need; arithmetic on arrays already checked."""
+"""Small formulas that several packages need, on arrays already checked."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from votewise._checks import FloatArray
+from votewise._checks import FloatArray, IntArray
 
 
 def cross_entropy_rows(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -21,11 +21,16 @@ def entropy_rows(p: FloatArray) -> FloatArray:
 
 
 def rankable(values: FloatArray) -> FloatArray:
-    """Values rounded so that those which differ by the noise of summation alone become the ties they are."""
+    """Values rounded so that those differing only by floating-point noise become equal."""
     return np.asarray(values.round(12))
 
 
+def top_classes(shares: FloatArray) -> IntArray:
+    """The class with the largest share, (N,); among shares equal up to floating-point noise, the lowest class."""
+    return np.asarray(rankable(shares).argmax(axis=1))
+
+
 def average_ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, (N,), equal values sharing their mean rank."""
+    """Ranks from 1, (N,), where equal values share their mean rank."""
     _, group, size = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(size) - (size - 1) / 2)[group])

@@ -1,4 +1,4 @@
-"""Chance as a pure function: one root seed, named streams, and random bits addressed by item.
+"""Randomness as a pure function: one root seed, named streams, and random bits addressed by item.
 
 Nothing here keeps state. The bits of an item depend on the seed, the name of the stream, a counter and
 the item's id, never on its position, its batch, the process or the platform: only 64-bit integer
@@ -67,8 +67,8 @@ def unit_interval(bits: KeyArray) -> FloatArray:
 def cumulative(probs: FloatArray) -> FloatArray:
     """Cumulative distributions as (K, N), class-major, that reach exactly 1 at the last possible class.
 
-    Dividing by the last partial sum, rather than trusting it to be one, is what makes a class of
-    probability zero impossible to draw, also at the end of the row.
+    Dividing by the last partial sum, rather than trusting it to be one, makes a class of
+    probability zero impossible to draw, even at the end of the row.
     """
     partial = np.cumsum(probs, axis=1)
     return np.ascontiguousarray((partial / partial[:, -1:]).T)

@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from votewise import metrics
 from votewise._checks import FloatArray, IntArray, check_pair
-from votewise._numerics import rankable
+from votewise._numerics import rankable, top_classes
 from votewise._random import stream_generator
 from votewise.metrics import calibration, ranking
 from votewise.statistics import Interval, Resamples, centred_interval, wilson_interval
+from votewise.targets import Targets
+from votewise.votes import Votes
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Scores:
 
 
 def score(
-    reference: npt.ArrayLike,
+    reference: Votes | Targets | npt.ArrayLike,
     probs: npt.ArrayLike,
     labels: npt.ArrayLike | None = None,
     *,
@@ -40,17 +42,17 @@ def score(
     """Score predictions against vote shares.
 
     Args:
-        reference: (N, K) vote shares.
+        reference: votes, targets, or (N, K) vote shares.
         probs: (N, K) predicted probabilities.
         labels: (N,) hard labels for accuracy and calibration; the majority (lowest class in a tie) if left out.
-        bins: of the equal-mass calibration error and of the Brier decomposition.
-        seed: of the bootstrap and of the calibration floor.
+        bins: number of bins of the equal-mass calibration error and of the Brier decomposition.
+        seed: seed of the bootstrap and of the calibration floor.
 
     Returns:
         Means with bootstrap intervals over items; see docs/metrics.md for every definition.
     """
-    p, q = check_pair(reference, probs)
-    y = p.argmax(axis=1) if labels is None else np.asarray(labels)
+    p, q = check_pair(reference.probs if isinstance(reference, (Votes, Targets)) else reference, probs)
+    y = top_classes(p) if labels is None else np.asarray(labels)
     draws = Resamples(len(p), seed=seed) if len(p) > 1 else None
 
     def mean(values: FloatArray, least: float, most: float) -> Interval:
@@ -108,7 +110,7 @@ def _smooth_ece(y: IntArray, q: FloatArray, draws: Resamples | None, seed: int) 
 
 
 def _reaching_zero(interval: Interval, floor: float) -> Interval:
-    """An error that a calibrated model could show by chance may well be no error at all."""
+    """An error that a calibrated model could show by chance may be zero."""
     return replace(interval, low=0.0) if interval.value <= floor else interval
 
 

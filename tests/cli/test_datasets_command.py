@@ -106,7 +106,7 @@ def test_a_download_that_fails_is_no_bad_input(toy: Path, tmp_path: Path, capsys
     assert main(["datasets", "fetch", "toy"]) == 1
     out = capsys.readouterr()
     assert out.out == ""
-    assert out.err.startswith("votewise: toy.bin was to come from http://127.0.0.1:")
+    assert out.err.startswith("votewise: toy.bin must be downloaded from http://127.0.0.1:")
     assert "but the server said: 404 File not found. Try again later, or get toy.bin by hand from http" in out.err
     assert out.err.endswith(f" and place it in {str(toy)!r}.\n")
 
@@ -156,7 +156,9 @@ def test_without_a_network_the_way_by_hand_is_told(tmp_path: Path) -> None:
         check=False,
     )
     assert (out.returncode, out.stdout) == (1, "")
-    assert out.stderr.startswith("votewise: cifar10h-counts.npy was to come from https://raw.githubusercontent.com/")
+    assert out.stderr.startswith(
+        "votewise: cifar10h-counts.npy must be downloaded from https://raw.githubusercontent.com/"
+    )
     assert ", but no connection could be made (" in out.stderr
     assert "or get cifar10h-counts.npy and cifar-10-python.tar.gz by hand from https://" in out.stderr
     assert list(tmp_path.iterdir()) == []

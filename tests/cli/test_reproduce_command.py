@@ -220,9 +220,9 @@ def test_without_data(tmp_path: Path, capsys: Screen) -> None:
     assert main(command(tmp_path, tmp_path)) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith(f"votewise: the data set cifar10h must lie in {str(tmp_path)!r}, but it lacks cifar10h")
+    assert shown.err.startswith(f"votewise: the data set cifar10h must be in {str(tmp_path)!r}, but it lacks cifar10h")
     assert shown.err.endswith(
-        f"them in {str(tmp_path)!r}; if they lie elsewhere, name that folder (--data on the command line) or set VOTEWISE_DATA to it.\n"
+        f"them in {str(tmp_path)!r}; if they are elsewhere, name that folder (--data on the command line) or set VOTEWISE_DATA to it.\n"
     )
     assert shown.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

@@ -105,7 +105,7 @@ def failure(file: DataFile, folder: Path) -> str:
 
 @pytest.mark.parametrize("checksum", [SHA256, MD5])
 @pytest.mark.parametrize("announce", [True, False])
-def test_a_file_comes_whole(server: tuple[str, Behaviour], tmp_path: Path, checksum: str, announce: bool) -> None:
+def test_a_file_arrives_whole(server: tuple[str, Behaviour], tmp_path: Path, checksum: str, announce: bool) -> None:
     url, behaviour = server
     behaviour.announce = announce
     told: list[tuple[str, int, int | None]] = []
@@ -123,7 +123,7 @@ def test_a_file_below_a_folder(server: tuple[str, Behaviour], tmp_path: Path) ->
     assert (tmp_path / "a" / "b" / "f.bin").read_bytes() == CONTENT
 
 
-def test_a_connection_cut_twice_goes_on_where_it_stopped(server: tuple[str, Behaviour], tmp_path: Path) -> None:
+def test_a_connection_cut_twice_continues_where_it_stopped(server: tuple[str, Behaviour], tmp_path: Path) -> None:
     url, behaviour = server
     behaviour.cuts = [1000, 200_000]
     download(DataFile("f.bin", SHA256, url), tmp_path, "")
@@ -137,7 +137,7 @@ def test_a_connection_cut_again_and_again_is_resumed_by_the_next_run(
     url, behaviour = server
     behaviour.cuts = [100] * 5
     assert failure(DataFile("f.bin", SHA256, url), tmp_path) == (
-        f"f.bin was to come from {url}, but the connection ended after 500 of 512,000 bytes; 500 bytes are kept for the "
+        f"f.bin must be downloaded from {url}, but the connection ended after 500 of 512,000 bytes; 500 bytes are kept for the "
         "next try. Do something else."
     )
     assert names(tmp_path) == ["f.bin.part"]
@@ -191,7 +191,7 @@ def test_other_bytes_are_not_kept(server: tuple[str, Behaviour], tmp_path: Path)
 
 
 @pytest.mark.parametrize("status", [404, 403, 500, 503])
-def test_a_refusal_is_told(server: tuple[str, Behaviour], tmp_path: Path, status: int) -> None:
+def test_a_refusal_is_reported(server: tuple[str, Behaviour], tmp_path: Path, status: int) -> None:
     server[1].status = status
     assert f"but the server said: {status} " in failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
     assert names(tmp_path) == []
@@ -202,7 +202,7 @@ def test_no_server(closed_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "f.bin.part").write_bytes(b"half")
     url = f"http://127.0.0.1:{closed_port}/file"
     assert re.fullmatch(
-        rf"f\.bin was to come from {url}, but no connection could be made \(.*refused\); 4 bytes are kept for the next try\. "
+        rf"f\.bin must be downloaded from {url}, but no connection could be made \(.*refused\); 4 bytes are kept for the next try\. "
         r"Do something else\.",
         failure(DataFile("f.bin", SHA256, url), tmp_path),
     )
@@ -216,7 +216,7 @@ def test_a_server_that_falls_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "but no connection could be made (timed out)" in failure(DataFile("f.bin", SHA256, url), tmp_path)
 
 
-def test_a_server_that_speaks_no_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_speak_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as odd:
 
@@ -240,7 +240,7 @@ def test_a_file_too_long(
     monkeypatch.setattr("votewise.datasets.fetching._MOST_BYTES", 300_000)
     server[1].announce = announce
     told = failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
-    assert "but the file is longer than 300,000 bytes, which is not the one" in told
+    assert "but the file is longer than 300,000 bytes, so it is not the right one" in told
     assert len(server[1].asked) == 1
     assert names(tmp_path) == ([] if announce else ["f.bin.part"])
 
@@ -267,13 +267,13 @@ def test_redirects_on_this_machine_are_followed(server: tuple[str, Behaviour], t
 
 def test_a_redirect_without_end(server: tuple[str, Behaviour], tmp_path: Path) -> None:
     server[1].redirect = server[0]
-    assert "but the server sends us on without end. Do" in failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
+    assert "but the server redirects without end. Do" in failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
 
 
 @pytest.mark.parametrize("url", ["http://example.org/f", "file:///etc/passwd", "ftp://example.org/f", "/etc/passwd"])
 def test_addresses_without_encryption_are_refused(tmp_path: Path, url: str) -> None:
     assert failure(DataFile("f.bin", SHA256, url), tmp_path) == (
-        f"f.bin was to come from {url}, but the address {url!r} is not one that is safe to follow (https). "
+        f"f.bin must be downloaded from {url}, but the address {url!r} is not one that is safe to follow (https). "
         "Do something else."
     )
 
@@ -335,17 +335,17 @@ def test_what_failed_can_be_placed_by_hand(catalogued: Behaviour, tmp_path: Path
     with pytest.raises(DownloadError) as caught:
         fetch("toy", tmp_path)
     assert re.fullmatch(
-        r"f\.npy was to come from (\S+), but the server said: 404 Not Found\. Try again later, or get f\.npy and f\.gz "
+        r"f\.npy must be downloaded from (\S+), but the server said: 404 Not Found\. Try again later, or get f\.npy and f\.gz "
         rf"by hand from \1 and place them in {re.escape(repr(str(tmp_path)))}\.",
         str(caught.value),
     )
 
 
-def test_what_takes_a_person(tmp_path: Path) -> None:
+def test_what_must_be_fetched_by_hand(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         fetch("chaosnli", tmp_path / "new")
     assert str(caught.value) == (
-        "chaosnli can be fetched only where each file has an address of its own, but there is none for "
+        "every missing file of chaosnli must have a download address, but there is none for "
         "chaosNLI_snli.jsonl and chaosNLI_mnli_m.jsonl and chaosNLI_alphanli.jsonl. You can get chaosNLI_snli.jsonl and "
         "chaosNLI_mnli_m.jsonl and chaosNLI_alphanli.jsonl by hand from github.com/easonnie/ChaosNLI and place them in "
         f"{str(tmp_path / 'new')!r}."
@@ -356,7 +356,7 @@ def test_what_takes_a_person(tmp_path: Path) -> None:
         fetch("cifar10", tmp_path)
 
 
-def test_every_address_is_safe_and_every_file_that_comes_is_checked() -> None:
+def test_every_address_is_safe_and_every_fetched_file_is_checked() -> None:
     files = [file for dataset in DATASETS.values() for part in dataset.parts for file in part]
     for file in files:
         assert file.checksum is None or re.fullmatch("sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", file.checksum)

@@ -52,7 +52,7 @@ def test_cifar10h_as_released(released: Path, cifar10_labels: np.ndarray, cifar1
     np.testing.assert_array_equal(data.votes.item_ids, cifar10h.item_ids)
     assert data.votes.classes == cifar10h.classes
     assert (data.votes.probs.argmax(axis=1) != data.labels).sum() == 79
-    # Run records name the data so; a change of this constant orphans every record.
+    # Run records name the data by it; changing this constant orphans every record.
     assert data.checksum == "67743ebdf5655495cb43087cb2f84e255638a5561ba4970c54a8b7fff4619e51"
 
 
@@ -77,7 +77,7 @@ def test_the_default_folder_is_the_data_folder(small: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("keys", [str, str.encode])
 @pytest.mark.parametrize("protocol", [2, 4, 5])
-def test_batches_pickled_anew_are_the_same_data(small: Path, protocol: int, keys: Callable[[str], object]) -> None:
+def test_batches_pickled_again_are_the_same_data(small: Path, protocol: int, keys: Callable[[str], object]) -> None:
     before = load_cifar10h(small).checksum
     rows = IMAGES.transpose(0, 3, 1, 2).reshape(40, 3072)
     batch = {keys("data"): np.asfortranarray(rows), keys("labels"): LABELS.tolist(), keys("filenames"): [b"x.png"] * 40}
@@ -115,10 +115,10 @@ def test_missing_files_are_named_with_what_to_do(tmp_path: Path) -> None:
     counts = "https://raw.githubusercontent.com/jcpeterson/cifar-10h/master/data/cifar10h-counts.npy"
     archive = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
     assert complaint(lambda: load_cifar10h(tmp_path)) == (
-        f"the data set cifar10h must lie in {str(tmp_path)!r}, but it lacks cifar10h-counts.npy and "
+        f"the data set cifar10h must be in {str(tmp_path)!r}, but it lacks cifar10h-counts.npy and "
         "cifar-10-python.tar.gz (or cifar-10-batches-py/test_batch). Run 'votewise datasets fetch cifar10h', or get "
         f"cifar10h-counts.npy and cifar-10-python.tar.gz by hand from {counts} and {archive} and place them in "
-        f"{str(tmp_path)!r}; if they lie elsewhere, name that folder (--data on the command line) or set VOTEWISE_DATA to it."
+        f"{str(tmp_path)!r}; if they are elsewhere, name that folder (--data on the command line) or set VOTEWISE_DATA to it."
     )
     np.save(tmp_path / "cifar10h-counts.npy", COUNTS)
     assert "it lacks cifar-10-python.tar.gz (or" in complaint(lambda: load_cifar10h(tmp_path))
@@ -129,7 +129,7 @@ def test_missing_files_are_named_with_what_to_do(tmp_path: Path) -> None:
 def test_another_order_is_refused(small: Path) -> None:
     np.save(small / "cifar10h-counts.npy", COUNTS[::-1])
     assert complaint(lambda: load_cifar10h(small)) == (
-        "votes and images must be in one order, but people's first choice is the label of only 0.0% of the images, so "
+        "votes and images must be in the same order, but people's first choice is the label of only 0.0% of the images, so "
         f"the orders of {str(small / 'cifar10h-counts.npy')!r} and {str(small / TEST_BATCH)!r} differ. "
         "Take both files as released."
     )
@@ -182,8 +182,8 @@ WRONG_BATCHES: dict[str, tuple[Any, str]] = {
     "other pixels": ({"data": ROWS[:, :3071].copy(), "labels": [1]}, "it has no 'data' of images x 3072 bytes"),
     "no images": ({"data": ROWS[:0], "labels": []}, "it has no 'data' of images x 3072 bytes"),
     "floats": ({"data": ROWS / 255, "labels": [1]}, "it holds an array that is not one of bytes (uint8)"),
-    "no labels": ({"data": ROWS}, "it has no 'labels' with one label an image"),
-    "too few labels": ({"data": ROWS, "labels": [1] * 39}, "it has no 'labels' with one label an image"),
+    "no labels": ({"data": ROWS}, "it has no 'labels' with one label per image"),
+    "too few labels": ({"data": ROWS, "labels": [1] * 39}, "it has no 'labels' with one label per image"),
     "a class too many": ({"data": ROWS, "labels": [10] * 40}, "its 'labels' are not all whole numbers from 0 to 9"),
     "below zero": ({"data": ROWS, "labels": [-1] * 40}, "its 'labels' are not all whole numbers from 0 to 9"),
     "booleans": ({"data": ROWS, "labels": [True] * 40}, "its 'labels' are not all whole numbers from 0 to 9"),

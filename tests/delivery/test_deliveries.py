@@ -22,7 +22,9 @@ BUILD = {name: method.build for name, method in METHODS.items()}
 def test_any_order_and_any_batch_give_the_same_targets(
     name: str, table: Votes, seed: int, epoch: int, data: st.DataObject
 ) -> None:
-    assume(name != "dirichlet-fitted" or table.counts.sum(axis=1).max() > 1)  # one vote an item says nothing of a prior
+    assume(
+        name != "dirichlet-fitted" or table.counts.sum(axis=1).max() > 1
+    )  # one vote per item says nothing about a prior
     delivery = BUILD[name](table, seed, 1)
     whole = delivery.targets(epoch)
     assert whole.shape == (table.n_items, table.n_classes)
@@ -51,6 +53,15 @@ def test_an_item_keeps_its_labels_in_every_subset_and_order(
 @pytest.mark.parametrize("name", BUILD)
 def test_hard_is_what_the_catalogue_says(name: str) -> None:
     assert isinstance(BUILD[name](Votes.from_counts([[1, 2]]), 0, 1), HardDelivery) == METHODS[name].hard
+
+
+def test_epochs_beyond_64_bits_are_refused() -> None:
+    for method in (Multipass, SLS):
+        delivery = method(Votes.from_counts([[3, 1]]), seed=0)
+        assert delivery.labels(2**63 - 1)[0] in (0, 1)
+        with pytest.raises(InputError) as error:
+            delivery.labels(2**63)
+        assert str(error.value) == ("epoch must be less than 2**63, but got 9223372036854775808. Count epochs from 0.")
 
 
 def test_every_delivery_of_the_package_is_in_the_catalogue() -> None:
@@ -99,7 +110,7 @@ def test_soft_takes_any_targets() -> None:
     assert {SLS(smooth, seed=0).labels(epoch)[0] for epoch in range(50)} == {0, 1}
 
 
-def test_what_is_handed_out_cannot_change_what_comes_next() -> None:
+def test_writing_to_what_is_returned_changes_nothing_later() -> None:
     for delivery in (Soft(Votes.from_counts([[3, 1]])), Majority(Votes.from_counts([[3, 1]]))):
         delivery.targets(0)[:] = 7
         assert delivery.targets(0).max() <= 1
@@ -108,7 +119,7 @@ def test_what_is_handed_out_cannot_change_what_comes_next() -> None:
     assert majority.labels(0)[0] == 0
 
 
-def test_multipass_holds_one_byte_a_vote() -> None:
+def test_multipass_holds_one_byte_per_vote() -> None:
     delivery = Multipass(Votes.from_counts(np.full((100, 10), 5)), seed=0)
     assert delivery._order.nbytes == 100 * 50
 

@@ -136,7 +136,7 @@ def test_keeps_no_memory() -> None:
         (
             torch.tensor([[1.0], [float("nan")]]),
             np.eye(2),
-            "features must be finite, but 1 rows hold NaN or infinity (rows 1). Mend or remove those rows.",
+            "features must be finite, but 1 rows hold NaN or infinity (rows 1). Fix or remove those rows.",
         ),
         (
             torch.ones(2),

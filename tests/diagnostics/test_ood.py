@@ -116,7 +116,7 @@ class TestScoresOfLogits:
         [
             (
                 [[0.0, math.nan], [1.0, 2.0]],
-                "logits must be finite, but 1 rows hold NaN or infinity (rows 0). Mend or remove those rows.",
+                "logits must be finite, but 1 rows hold NaN or infinity (rows 0). Fix or remove those rows.",
             ),
             (
                 torch.zeros(0, 3),

@@ -249,7 +249,7 @@ def test_arrays_of_features(tmp_path: Path) -> None:
         ),
         (
             "item,x\na,1\na,2\n",
-            "item ids must be different and not empty, but 1 come more than once ('a'). Give each item one row and one id.",
+            "item ids must be different and not empty, but 1 appear more than once ('a'). Give each item one row and one id.",
         ),
     ],
 )

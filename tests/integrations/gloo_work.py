@@ -111,7 +111,7 @@ def train_lightning(votes: Votes, folder: str, batch_size: int, processes: int) 
 
 def work(name: str, folder: str, environment: dict[str, str]) -> None:
     os.environ.update(environment)
-    warnings.simplefilter("ignore")  # the trainers' own, of which other tests make errors
+    warnings.simplefilter("ignore")  # the trainers' own warnings, which other tests turn into errors
     torch.set_num_threads(1)
     lightning_integration.targets_of = transformers_integration.targets_of = record
     votes = Votes.from_counts(np.load(f"{folder}/counts.npy"))

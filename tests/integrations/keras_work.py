@@ -68,13 +68,19 @@ def refusal(action: Callable[..., Any], *given: Any, **options: Any) -> str:
 
 def mistakes_are_refused(inputs: np.ndarray, votes: Votes) -> None:
     loss = VotesLoss(Soft(votes))
-    assert refusal(tiny_model(loss).fit, inputs, loss.rows, verbose=0) == (
-        "the loss must know the epoch, but no epoch has begun. "
-        "Pass callbacks=[loss.callback] to fit, or y with a column a class."
+    no_epoch = (
+        "rows stand for labels only while fit trains with the loss's callback, but no training epoch is under way. "
+        "Pass callbacks=[loss.callback] to fit; for validation pass y with one column per class, e.g. votes.probs."
     )
+    assert refusal(tiny_model(loss).fit, inputs, loss.rows, verbose=0) == no_epoch
     trained = tiny_model(loss)
-    trained.fit(inputs, loss.rows, callbacks=[loss.callback], verbose=0)
-    assert refusal(trained.fit, inputs, loss.rows, verbose=0).startswith("the loss must know the epoch")
+    options = {"callbacks": [loss.callback], "verbose": 0}
+    trained.fit(inputs, loss.rows, **options)
+    assert refusal(trained.fit, inputs, loss.rows, verbose=0) == no_epoch
+    assert refusal(trained.fit, inputs, loss.rows, validation_data=(inputs, loss.rows), **options) == no_epoch
+    assert refusal(trained.fit, inputs, loss.rows, validation_split=0.2, **options) == no_epoch
+    assert refusal(trained.evaluate, inputs, loss.rows, **options) == no_epoch
+    trained.fit(inputs, loss.rows, epochs=2, validation_data=(inputs, votes.probs), **options)
     assert refusal(VotesLoss, votes) == (
         "delivery must be Delivery, but got Votes. Build one, e.g. votewise.Multipass(votes, seed=0)."
     )

@@ -10,7 +10,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.nn.functional import cross_entropy
-from torch.utils.data import DataLoader, Subset
+from torch.utils.data import DataLoader, Subset, TensorDataset
 
 from votewise import Delivery, InputError, Multipass, Votes
 from votewise.integrations.lightning import VotesCallback
@@ -39,7 +39,7 @@ class Recorder(LightningModule):
         self.seen.append((inputs[:, 0].int().tolist(), targets))
         return cross_entropy(self.layer(inputs), targets)
 
-    def validation_step(self, batch: Any, batch_idx: int) -> None:
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         inputs, targets = _unpacked(batch)
         self.validated.append((inputs[:, 0].int().tolist(), targets))
 
@@ -77,7 +77,7 @@ def test_steps_see_the_labels_of_each_epoch(delivery: Delivery, votes: Votes, tm
     assert sorted(row for rows, _ in module.seen[5:10] for row in rows) == list(range(20))
 
 
-def test_a_checkpoint_inside_an_epoch_goes_on_with_its_labels(votes: Votes, tmp_path: Path) -> None:
+def test_a_checkpoint_inside_an_epoch_continues_with_its_labels(votes: Votes, tmp_path: Path) -> None:
     delivery = Multipass(votes, seed=3)
     saving = ModelCheckpoint(tmp_path, filename="middle", every_n_train_steps=7)
     stopped = trainer(tmp_path, VotesCallback(delivery), saving, max_steps=8)
@@ -100,6 +100,32 @@ def test_validation_and_testing_see_what_people_said(votes: Votes, tmp_path: Pat
     assert [rows for rows, _ in module.validated] == [[4, 9], [2]] * 4  # before training, after each epoch, the test
     assert all(torch.equal(targets, said[rows]) for rows, targets in module.validated)
     assert_seen(delivery, module.seen, [0, 1])
+
+
+def test_validation_and_testing_must_have_the_items_of_the_reference(votes: Votes, tmp_path: Path) -> None:
+    callback = VotesCallback(Multipass(votes, seed=3), reference=votes)
+    others = DataLoader(VotesDataset(torch.arange(4.0)[:, None], votes.take([4, 5, 6, 7])), 2)
+    ours = DataLoader(numbered(votes), 20)
+    fit = trainer(tmp_path, callback, max_epochs=1, enable_checkpointing=False)
+    message = "the same items in the same order, but they have 4 and 20"
+    with pytest.raises(InputError, match=message):
+        fit.fit(Recorder(), ours, [ours, others])
+    fit = trainer(tmp_path, callback, max_epochs=1, enable_checkpointing=False)
+    fit.fit(Recorder(), ours, ours)
+    for scored in (fit.validate, fit.test):
+        with pytest.raises(InputError, match=message):
+            scored(Recorder(), others, verbose=False)
+
+
+def test_class_labels_are_not_taken_for_rows(votes: Votes, tmp_path: Path) -> None:
+    labelled = DataLoader(TensorDataset(torch.zeros(20, 1), torch.arange(20) % 3), 4)
+    callback = VotesCallback(Multipass(votes, seed=3), reference=votes)
+    message = "must be known to hold rows of items, not class labels, but the loader has no VotesDataset"
+    quiet = trainer(tmp_path, callback, max_epochs=1, enable_checkpointing=False)
+    with pytest.raises(InputError, match=message):
+        quiet.fit(Recorder(), labelled)
+    with pytest.raises(InputError, match=message):
+        quiet.test(Recorder(), labelled, verbose=False)
 
 
 def test_dictionaries_get_a_target(votes: Votes, tmp_path: Path) -> None:
@@ -137,7 +163,7 @@ def test_a_delivery_of_other_items_is_refused(votes: Votes, tmp_path: Path) -> N
         )
 
 
-def test_votes_are_no_delivery(votes: Votes) -> None:
+def test_votes_are_not_a_delivery(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(votes)  # type: ignore[arg-type]
     assert str(error.value) == (

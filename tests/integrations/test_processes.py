@@ -24,7 +24,7 @@ def counts() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def seen(counts: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Seen]:
-    """What the two processes saw, and one that was alone."""
+    """What the two processes saw, and a process on its own."""
     folder = tmp_path_factory.mktemp("processes")
     np.save(folder / "counts.npy", counts)
     command = [sys.executable, str(Path(__file__).with_name("gloo_work.py")), str(folder)]
@@ -64,5 +64,5 @@ def test_trainers_see_the_labels_of_each_epoch(seen: dict[str, Seen], delivery: 
 def test_two_processes_train_as_one(seen: dict[str, Seen]) -> None:
     for model in ("transformer", "linear"):
         np.testing.assert_array_equal(seen["0"][model], seen["1"][model])
-    # Lightning, unlike Trainer, takes the items in another order where there are several processes.
+    # Lightning, unlike Trainer, takes the items in another order when there are several processes.
     np.testing.assert_allclose(seen["0"]["transformer"], seen["alone"]["transformer"], atol=1e-6)

@@ -218,7 +218,7 @@ def test_votes_of_other_classes_are_not_scored(inputs: np.ndarray, votes: Votes)
             ask(inputs, turned)
         assert str(error.value) == (
             "y must have the classes of the fit, '0', '1', '2', but got '2', '1', '0'. "
-            "Bring votes into that order with with_classes."
+            "Reorder the votes with with_classes."
         )
         with pytest.raises(InputError, match="but got 0, 1, 2, 3"):
             ask(inputs, np.eye(4)[[0] * 20])

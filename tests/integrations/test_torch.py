@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, IterableDataset, Subset, default_collate
+from torch.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    DataLoader,
+    DistributedSampler,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    default_collate,
+)
 
 from votewise import Delivery, HardDelivery, InputError, Multipass, Votes
 from votewise.integrations.torch import VotesDataset, VotesLoader, with_targets
@@ -57,7 +66,7 @@ def test_labels_looked_up_in_persistent_workers_would_be_those_of_epoch_0(votes:
     assert delivery.labels(1).tolist() != seen[1]
 
 
-def test_going_on_inside_an_epoch_gives_the_batches_that_were_left(delivery: Delivery, votes: Votes) -> None:
+def test_resuming_inside_an_epoch_gives_the_remaining_batches(delivery: Delivery, votes: Votes) -> None:
     def batches() -> VotesLoader:
         data = VotesDataset(torch.arange(20), votes)
         return VotesLoader(DataLoader(data, 3, sampler=DistributedSampler(data, 1, 0, seed=1)), delivery)
@@ -71,7 +80,7 @@ def test_going_on_inside_an_epoch_gives_the_batches_that_were_left(delivery: Del
         assert_labels_of_epoch(delivery, 1, rows, targets)
 
 
-def test_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
+def test_batch_samplers_are_given_the_epoch(votes: Votes) -> None:
     class OneBatch(list[list[int]]):
         epochs: tuple[int, ...] = ()
 
@@ -85,7 +94,7 @@ def test_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
     assert sampler.epochs == (0, 1, 5)
 
 
-def test_samplers_inside_samplers_of_batches_are_told_of_the_epoch(votes: Votes) -> None:
+def test_samplers_inside_batch_samplers_are_given_the_epoch(votes: Votes) -> None:
     data = VotesDataset(torch.arange(20), votes)
     sampler = BatchSampler(DistributedSampler(data, 1, 0, seed=1), batch_size=20, drop_last=False)
     batches = VotesLoader(DataLoader(data, batch_sampler=sampler), Multipass(votes, seed=0))
@@ -93,7 +102,7 @@ def test_samplers_inside_samplers_of_batches_are_told_of_the_epoch(votes: Votes)
     assert first != second
 
 
-def test_samplers_are_told_of_an_epoch_when_it_begins(votes: Votes) -> None:
+def test_samplers_are_given_an_epoch_when_it_begins(votes: Votes) -> None:
     data = VotesDataset(torch.arange(20), votes)
     loader = DataLoader(data, 20, sampler=DistributedSampler(data, 1, 0, seed=1))
     batches = VotesLoader(loader, Multipass(votes, seed=0))
@@ -112,8 +121,61 @@ def test_deliveries_of_other_items_are_refused(others: range, got: str, votes: V
     with pytest.raises(InputError) as error:
         VotesLoader(loader, Multipass(votes.take(others), seed=0))
     assert str(error.value) == (
-        f"the dataset and the delivery must have the same items in the same order, but {got}. "
+        f"the dataset and the labels must have the same items in the same order, but {got}. "
         "Build both on the same votes, and take parts with torch.utils.data.Subset."
+    )
+
+
+def test_every_part_of_a_concatenation_must_have_the_items_of_the_delivery(votes: Votes) -> None:
+    ours, other = VotesDataset(range(20), votes), VotesDataset(range(20), votes.take(range(19, -1, -1)))
+    delivery = Multipass(votes, seed=0)
+    same = VotesLoader(DataLoader(ConcatDataset([ours, Subset(ours, [3, 4])]), 22), delivery)
+    (batch,) = same.epoch(1)
+    assert_labels_of_epoch(delivery, 1, [*range(20), 3, 4], batch[1])
+    with pytest.raises(InputError, match="the same items in the same order, but their ids differ"):
+        VotesLoader(DataLoader(ConcatDataset([ours, Subset(other, [3])])), delivery)
+
+
+UNNAMED = (
+    "the second part of a batch must be known to hold rows of items, not class labels, but the loader has no "
+    "VotesDataset. Wrap the samples in VotesDataset, or name the rows: a dictionary with 'item', or a dataset with an "
+    "attribute item_ids."
+)
+
+
+def test_class_labels_are_not_taken_for_rows(votes: Votes) -> None:
+    labelled = TensorDataset(torch.zeros(20, 4), torch.arange(20) % 3)
+    ours = VotesDataset(torch.zeros(20, 4), votes)
+    for data in (labelled, ConcatDataset([ours, labelled])):
+        with pytest.raises(InputError) as error:
+            next(VotesLoader(DataLoader(data, 5), Multipass(votes, seed=0)).epoch(0))
+        assert str(error.value) == UNNAMED
+
+
+def test_datasets_of_others_may_name_their_rows(votes: Votes) -> None:
+    delivery = Multipass(votes, seed=0)
+    (batch,) = VotesLoader(DataLoader([{"x": row, "item": 19 - row} for row in range(20)], 20), delivery).epoch(3)
+    assert_labels_of_epoch(delivery, 3, range(19, -1, -1), batch["target"])
+    data = TensorDataset(torch.zeros(20), torch.arange(20))
+    data.item_ids = votes.item_ids
+    (pair,) = VotesLoader(DataLoader(data, 20), delivery).epoch(3)
+    assert_labels_of_epoch(delivery, 3, range(20), pair[1])
+    data.item_ids = votes.item_ids[::-1]
+    with pytest.raises(InputError, match="their ids differ"):
+        VotesLoader(DataLoader(data, 20), delivery)
+
+
+def test_rows_count_from_the_end_as_in_lists_and_slices_are_refused(votes: Votes) -> None:
+    data = VotesDataset(torch.arange(20) * 10, votes)
+    assert data[-1] == (torch.tensor(190), 19)
+    assert data[torch.tensor(3)] == (torch.tensor(30), 3)
+    assert len(list(data)) == 20
+    with pytest.raises(IndexError):
+        data[20]
+    with pytest.raises(InputError) as error:
+        data[2:5]  # type: ignore[index]
+    assert str(error.value) == (
+        "samples must be addressed by one row number, but got slice. Take parts with torch.utils.data.Subset."
     )
 
 
@@ -126,12 +188,12 @@ def test_dictionaries_keep_their_items_and_parts_keep_their_rows(delivery: Deliv
     assert batch["target"].dtype == torch.float32
 
 
-def test_targets_lie_where_the_rows_lie(votes: Votes) -> None:
+def test_targets_are_on_the_device_of_the_rows(votes: Votes) -> None:
     rows = torch.tensor([1, 2])
     assert with_targets([None, rows], Multipass(votes, seed=0), 0)[1].device == rows.device
 
 
-def test_one_sample_an_item_is_needed(votes: Votes) -> None:
+def test_one_sample_per_item_is_needed(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesDataset(range(19), votes)
     assert str(error.value) == (
@@ -155,11 +217,12 @@ def test_streams_and_tables_of_samples_are_refused(votes: Votes) -> None:
             VotesDataset(samples, votes)
 
 
-def test_an_item_of_the_samples_own_is_refused(votes: Votes) -> None:
+@pytest.mark.parametrize("key", ["item", "target"])
+def test_an_item_or_target_of_the_samples_own_is_refused(key: str, votes: Votes) -> None:
     with pytest.raises(InputError) as error:
-        VotesDataset([{"item": "x"}] * 20, votes)[4]
+        VotesDataset([{key: "x"}] * 20, votes)[4]
     assert (
-        str(error.value) == "a sample must leave the key 'item' to votewise, but sample 4 has one. Rename or drop it."
+        str(error.value) == f"a sample must leave the key {key!r} to votewise, but sample 4 has one. Rename or drop it."
     )
 
 
@@ -204,3 +267,22 @@ def test_trainers_are_imported_only_by_name(module: str) -> None:
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "lacking", "package", "extra"),
+    [
+        ("torch", "torch", "torch", "train"),
+        ("lightning", "lightning", "lightning", "lightning"),
+        ("transformers", "transformers", "transformers", "transformers"),
+        ("keras", "keras", "keras", "keras"),
+        ("sklearn", "sklearn", "scikit-learn", "sklearn"),
+    ],
+)
+def test_a_missing_trainer_names_the_extra_that_brings_it(module: str, lacking: str, package: str, extra: str) -> None:
+    script = f"import sys; sys.modules[{lacking!r}] = None; import votewise.integrations.{module}"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert found.stderr.splitlines()[-1] == (
+        f"votewise._errors.MissingExtraError: votewise.integrations.{module} needs the package {package}, "
+        f"which is not installed. Install it with: pip install 'votewise[{extra}]'."
+    )

@@ -96,7 +96,7 @@ def weights(trained: Trainer) -> torch.Tensor:
 
 
 class StopAt(TrainerCallback):
-    """Saves and stops after a step, or ends each epoch after as many."""
+    """Saves and stops after a step, or ends each epoch after that many."""
 
     def __init__(self, step: int, what: str = "should_training_stop") -> None:
         self.step, self.what, self.in_epoch = step, what, 0
@@ -122,7 +122,7 @@ def test_the_loss_sees_the_labels_of_each_epoch(
 
 
 @pytest.mark.parametrize(("accumulated", "step", "left"), [(1, 7, 8), (2, 4, 8)])
-def test_a_checkpoint_inside_an_epoch_goes_on_as_if_nothing_had_been(
+def test_a_checkpoint_inside_an_epoch_continues_as_if_nothing_had_happened(
     accumulated: int, step: int, left: int, votes: Votes, tmp_path: Path, seen: list[Batch]
 ) -> None:
     delivery = Multipass(votes, seed=3)
@@ -225,6 +225,16 @@ def test_evaluation_scores_against_what_people_said(votes: Votes, tmp_path: Path
     assert scores["eval_loss"] == pytest.approx(metrics.soft_nll(said, probs), abs=1e-6)
 
 
+def test_the_evaluation_set_must_have_the_items_of_the_reference(votes: Votes, tmp_path: Path) -> None:
+    labels = VotesCallback(Soft(votes), reference=votes)
+    others = VotesDataset([{"input_ids": [row, 29 - row, 3]} for row in range(4)], votes.take([4, 5, 6, 7]))
+    ours = trainer(arguments(tmp_path), votes, labels, eval_dataset=texts(votes))
+    ours.evaluate()
+    for scored in (ours.evaluate, ours.predict):
+        with pytest.raises(InputError, match="the same items in the same order, but they have 4 and 20"):
+            scored(others)
+
+
 def test_metrics_take_the_first_of_several_outputs(votes: Votes) -> None:
     compute = VotesCallback(Soft(votes), reference=votes).metrics(soft_nll=metrics.soft_nll)
     given = EvalPrediction(predictions=(np.log(votes.probs + 1e-9), np.zeros(3)), label_ids=np.arange(20)[:, None])
@@ -232,7 +242,7 @@ def test_metrics_take_the_first_of_several_outputs(votes: Votes) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_datasets_come_wrapped_or_with_an_item_of_their_own(
+def test_datasets_are_wrapped_or_have_an_item_of_their_own(
     wrapped: bool, votes: Votes, tmp_path: Path, seen: list[Batch]
 ) -> None:
     columns = {"input_ids": [[row, 29 - row, 3] for row in range(20)], "label": [2] * 20}
@@ -299,7 +309,7 @@ def test_a_loss_without_its_callback_is_refused(votes: Votes) -> None:
 
 
 def test_evaluation_without_a_reference_is_refused(votes: Votes) -> None:
-    message = "evaluation needs what people said of its items, but no reference was given. Pass reference=votes."
+    message = "evaluation needs what people said about its items, but no reference was given. Pass reference=votes."
     labels = VotesCallback(Soft(votes))
     with torch.no_grad(), pytest.raises(InputError) as error:
         labels.loss((torch.zeros(2, 3),), torch.tensor([[0], [1]]))
@@ -318,7 +328,7 @@ def test_a_model_of_other_classes_is_refused(votes: Votes) -> None:
     )
 
 
-def test_votes_are_no_delivery(votes: Votes) -> None:
+def test_votes_are_not_a_delivery(votes: Votes) -> None:
     with pytest.raises(InputError) as error:
         VotesCallback(votes)  # type: ignore[arg-type]
     assert str(error.value) == (

@@ -100,12 +100,67 @@ def test_one_hot_references_give_the_hard_scores(case: tuple[np.ndarray, np.ndar
     )
 
 
-def test_the_laws_can_fail() -> None:
-    """A law that nothing breaks proves nothing: accuracy is not least at the reference, ranks do see order."""
-    p, q = np.array([[0.6, 0.4]]), np.array([[0.0, 1.0]])
-    assert metrics.soft_accuracy(p, p) > metrics.soft_accuracy(p, q)
-    assert metrics.soft_nll(p, q) == math.inf
-    assert metrics.soft_brier(p, q) != metrics.soft_brier(p, q[:, ::-1])
+def weighs_items(p: np.ndarray, q: np.ndarray) -> float:
+    """Depends on the order of the items."""
+    return float(np.average(((p - q) ** 2).sum(axis=1), weights=np.arange(1, len(p) + 1)))
+
+
+def sees_the_first_class(p: np.ndarray, q: np.ndarray) -> float:
+    """Depends on the order of the classes."""
+    return float(np.abs(p - q)[:, 0].mean())
+
+
+def likes_sharp_models(p: np.ndarray, q: np.ndarray) -> float:
+    """Least away from the reference."""
+    return float(((p - q) ** 2).sum(axis=1).mean() - 2 * q.max())
+
+
+@pytest.mark.parametrize(
+    ("law", "broken"),
+    [
+        ("items_and_classes_may_stand_in_any_order", weighs_items),
+        ("items_and_classes_may_stand_in_any_order", sees_the_first_class),
+        ("distances_are_the_slow_ones", likes_sharp_models),
+        ("nothing_beats_saying_what_people_said", likes_sharp_models),
+    ],
+)
+def test_the_laws_can_fail(law: str, broken: Callable[..., float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law that no metric could break proves nothing."""
+    monkeypatch.setitem(DISTANCES, "soft_brier", broken)
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        globals()[f"test_{law}"](name="soft_brier")
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (
+            [1.0, math.nan],
+            [1.0, 2.0],
+            "x must be a list of finite numbers, but got [1.0, nan]. Pass at least one number.",
+        ),
+        ([1.0], [], "y must be a list of finite numbers, but got []. Pass at least one number."),
+        ([1.0, 2.0], [1.0], "x and y must have the same length, but got 2 and 1. Line up the items."),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(x: list[float], y: list[float], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        metrics.spearman(x, y)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("points", [1, 7, 256, 300, 4096])
+def test_a_curve_has_the_points_asked_for(points: int) -> None:
+    y, q = simulate(0, 200)
+    curve = metrics.reliability_curve(y, q, points=points)
+    assert [len(part) for part in (curve.confidence, curve.accuracy, curve.density)] == [points] * 3
+    assert (np.diff(curve.confidence) > 0).all()
+
+
+def test_a_curve_cannot_be_finer_than_its_grid() -> None:
+    with pytest.raises(InputError) as error:
+        metrics.reliability_curve([0], [[1.0]], points=4097)
+    assert str(error.value) == "a curve can have at most 4,096 points, but got 4,097. Ask for fewer."
 
 
 @given(labelled(), st.integers(1, 25))
@@ -250,12 +305,12 @@ def test_brier_parts_of_correctness_are_the_slow_ones(n: int, bins: int) -> None
     )
 
 
-def test_confidence_alike_within_bins_leaves_three_parts() -> None:
+def test_equal_confidence_within_bins_leaves_three_parts() -> None:
     parts = metrics.correctness_brier_parts([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [1, 0]], bins=2)
     assert astuple(parts) == (0, 0.0625, 0.1875, 0, 0)
 
 
-def test_equal_confidences_stay_in_the_bin_of_their_middle_one() -> None:
+def test_equal_confidences_stay_in_the_bin_of_the_middle_one() -> None:
     """Four of 0.5 and two of 1 in two bins: the four go into the first together, though it ends after three."""
     parts = metrics.correctness_brier_parts([0, 0, 1, 1, 0, 0], [[0.5, 0.5]] * 4 + [[1, 0]] * 2, bins=2)
     np.testing.assert_allclose(astuple(parts), (0, 1 / 18, 2 / 9, 0, 0), atol=1e-12)
@@ -269,7 +324,7 @@ def test_fewer_items_than_bins() -> None:
 
 
 BAD_PAIRS = {
-    "shapes": ([[0.5, 0.5]], [[1.0]], "reference and probs must have one shape, items x classes, but they are (1, 2) and (1, 1)"),
+    "shapes": ([[0.5, 0.5]], [[1.0]], "reference and probs must have the same shape, items x classes, but they are (1, 2) and (1, 1)"),
     "logits": ([[0.5, 0.5]], [[2.0, -1.0]], "each row of probs must be non-negative and sum to 1, but 1 of 1 do not (rows 0; the first holds -1)"),
     "sums": ([[0.5, 0.5]], [[0.5, 0.6]], "each row of probs must be non-negative and sum to 1, but 1 of 1 do not (rows 0; the first sums to 1.1)"),
     "nan": ([[0.5, 0.5]], [[math.nan, 1.0]], "probs must be finite, but 1 rows hold NaN or infinity (rows 0)"),

@@ -13,7 +13,15 @@ from statsmodels.stats.multitest import multipletests
 
 from oracles import people
 from votewise import InputError
-from votewise.statistics import Resamples, bootstrap_mean, centred_interval, compare_paired, holm, wilcoxon
+from votewise.statistics import (
+    Resamples,
+    bootstrap_mean,
+    centred_interval,
+    compare_paired,
+    holm,
+    wilcoxon,
+    wilson_interval,
+)
 
 NUMBERS = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=10)
 
@@ -50,9 +58,11 @@ def test_wilcoxon_of_many_is_the_normal_one() -> None:
     assert math.isclose(exact, stats.wilcoxon(at_the_border, method="approx", correction=True).pvalue, rel_tol=0.05)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
-    np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1], atol=1e-12)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 20])
+def test_holm_is_that_of_statsmodels(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for p_values in (rng.random(n), rng.random(n) ** 4, rng.choice([0.0, 0.01, 0.02, 1.0], size=n)):
+        np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1], atol=1e-12)
 
 
 def test_compare_paired() -> None:
@@ -60,8 +70,27 @@ def test_compare_paired() -> None:
     assert (found.n, found.mean, found.wins, found.test.p_value) == (5, -3.0, 5, 0.0625)
     assert math.isclose(found.sd, math.sqrt(2.5))
     assert math.isnan(compare_paired([1.0], [2.0]).sd)
-    with pytest.raises(InputError, match="paired values must be equally many, but got 1 and 2"):
+    with pytest.raises(InputError, match="paired values must have the same length, but got 1 and 2"):
         compare_paired([1.0], [1.0, 2.0])
+
+
+def test_greater_may_be_better() -> None:
+    rates = [0.9, 0.8, 0.7, 0.6], [0.8, 0.7, 0.7, 0.5]
+    assert compare_paired(*rates).wins == 0
+    assert compare_paired(*rates, greater_is_better=True).wins == 3
+
+
+def test_ties_survive_the_noise_of_subtraction() -> None:
+    a, b = np.array([0.3, 0.2, 0.4, 0.9]), np.array([0.2, 0.3, 0.3, 0.8])
+    assert len(np.unique(np.abs(a - b))) > 1
+    assert wilcoxon(a - b) == compare_paired(a, b).test == wilcoxon([1, -1, 1, 1])
+
+
+@given(st.integers(1, 2000), st.data())
+def test_wilson_intervals_hold_their_share(n: int, data: st.DataObject) -> None:
+    share = data.draw(st.integers(0, n)) / n
+    interval = wilson_interval(share, n)
+    assert 0 <= interval.low <= share <= interval.high <= 1
 
 
 @pytest.mark.parametrize("values", [[], [math.nan], [[1.0]], [math.inf], ["a"], [[1.0], [1.0, 2.0]]])

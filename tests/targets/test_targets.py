@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -111,7 +113,7 @@ def test_dawid_skene_is_the_slow_em(seed: int) -> None:
     ballots = table.require_ballots("a test")
     triples = list(zip(ballots.item.tolist(), ballots.annotator.tolist(), ballots.label.tolist(), strict=True))
     for steps in (1, 4, 12):
-        ours = dawid_skene(table, most_steps=steps, tolerance=-math.inf)
+        ours = dawid_skene(table, most_steps=steps, tolerance=0)
         posterior, confusion = people.dawid_skene(
             triples, table.n_items, len(ballots.annotator_ids), table.n_classes, steps
         )
@@ -148,10 +150,31 @@ def test_dawid_skene_distrusts_the_careless() -> None:
     assert steps == list(range(1, len(steps) + 1))
 
 
+@pytest.mark.parametrize("tolerance", ["a", -1, math.nan])
+def test_wrong_tolerances(tolerance: object) -> None:
+    with pytest.raises(InputError) as error:
+        dawid_skene(simulate(0)[0], tolerance=tolerance)  # type: ignore[arg-type]
+    assert str(error.value) == (
+        f"tolerance must be a number from 0 to inf, but got {tolerance!r}. Pass one in that range."
+    )
+
+
+def test_targets_are_their_own() -> None:
+    mine, ids = np.array([[1.0, 0.0]]), np.array(["a"])
+    targets = Targets(mine, ids, ["x", "y"], "by hand")  # type: ignore[arg-type]
+    mine[:], ids[:] = 0.5, "b"
+    assert (targets.probs.tolist(), targets.item_ids.tolist(), targets.classes) == ([[1.0, 0.0]], ["a"], ("x", "y"))
+    for copied in (copy.deepcopy(targets), pickle.loads(pickle.dumps(targets))):
+        with pytest.raises(ValueError, match="read-only"):
+            copied.probs[0] = 0
+    table = Votes.from_counts([[1, 3]])
+    assert vote_share(table).probs is table.probs  # nothing is copied that nobody can write to
+
+
 def test_dawid_skene_needs_annotators() -> None:
     with pytest.raises(
         InputError,
-        match="Dawid-Skene needs every single vote with its annotator, but these votes are known only in sum",
+        match="Dawid-Skene needs every single vote with its annotator, but only the totals of these votes are known",
     ):
         dawid_skene(Votes.from_counts([[1, 2]]))
 

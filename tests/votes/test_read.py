@@ -116,14 +116,14 @@ def test_minus_one_is_a_gap_unless_it_is_a_class() -> None:
     assert read_votes(scale, form="wide").classes == ("-4", "-1", "3")
 
 
-def test_how_a_table_was_read_is_told() -> None:
+def test_how_a_table_was_read_is_reported() -> None:
     assert read_votes(LONG).provenance == "long table, items in 'task', annotators in 'worker', labels in 'label'"
     assert read_votes(np.eye(2)).provenance == "array of counts, row numbers, 2 class columns"
     counts = pd.DataFrame({"image": ["a"], "cat": [1], "dog": [2]})
     assert read_votes(counts).provenance == "table of counts, items in 'image', 2 class columns"
 
 
-def test_an_index_written_along_is_no_class(tmp_path: Path) -> None:
+def test_an_exported_index_is_not_a_class(tmp_path: Path) -> None:
     counts = pd.DataFrame({"item_id": ["a", "b"], "cat": [1, 2], "dog": [2, 0]})
     counts.to_csv(tmp_path / "counts.csv")
     assert read_votes(tmp_path / "counts.csv").classes == ("cat", "dog")
@@ -169,7 +169,7 @@ def test_wide_tables_with_an_item_column_of_unknown_name() -> None:
     assert as_dict(read_votes(people, form="wide")) == {"t1": {"p": 1, "q": 1}, "t2": {"p": 0, "q": 2}}
 
 
-def test_annotators_who_disagree_are_no_items() -> None:
+def test_annotators_who_disagree_are_not_items() -> None:
     for frame in (
         np.array([[0, 1, 1], [2, 1, 1]]),
         pd.DataFrame({"rater_1": ["p", "q"], "rater_2": ["x", "x"], "rater_3": ["x", "x"]}),
@@ -190,7 +190,7 @@ def test_boolean_columns_are_counts_of_one() -> None:
     }
 
 
-def test_gaps_by_number_are_told() -> None:
+def test_gaps_by_number_are_reported() -> None:
     wide = pd.DataFrame({"item": ["x", "y"], "rater_1": [-1, 0], "rater_2": [1, -1]})
     assert "-1 taken as 'not asked' in 2 cells" in read_votes(wide).provenance
 
@@ -200,11 +200,11 @@ def test_class_columns_are_trimmed_with_and_without_items(tmp_path: Path) -> Non
         (tmp_path / "counts.csv").write_text(f"{header}\n{row}\n", encoding="utf-8")
         assert read_votes(tmp_path / "counts.csv").classes == ("cat", "dog")
     (tmp_path / "counts.csv").write_text("item,cat,dog,dog \nx,1,2,3\n", encoding="utf-8")
-    with pytest.raises(InputError, match="'dog' stands there twice"):
+    with pytest.raises(InputError, match="'dog' appears twice"):
         read_votes(tmp_path / "counts.csv")
 
 
-def test_a_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
+def test_a_cell_that_is_not_a_number_is_named(tmp_path: Path) -> None:
     (tmp_path / "counts.csv").write_text("item,cat,dog\na,1,\nb,2,3\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"votes must be numbers, but column 'dog' has 1 other cells \(rows 1\)"):
         read_votes(tmp_path / "counts.csv")
@@ -321,7 +321,7 @@ def test_duplicates() -> None:
     with pytest.raises(InputError) as error:
         read_votes(again)
     assert str(error.value) == (
-        "an annotator may vote on an item once, but 1 rows vote again (rows 7; the first is 'x' on 'a'). Say duplicates='last' "
+        "an annotator may vote on an item only once, but 1 rows vote again (rows 7; the first is 'x' on 'a'). Pass duplicates='last' "
         "(--duplicates last) to keep the last vote, or duplicates='all' to count each."
     )
 
@@ -333,14 +333,15 @@ def test_missing_labels_and_empty_items() -> None:
     with pytest.raises(InputError) as error:
         read_votes(gaps)
     assert str(error.value) == (
-        "every row of a long table needs a label, but 2 have none (rows 2, 4). Fill them in, or say missing='drop' (--missing drop)."
+        "every row of a long table needs a label, but 2 have none (rows 2, 4). Fill them in, or pass missing='drop' (--missing drop)."
     )
     with pytest.raises(InputError) as error:
         read_votes(gaps, missing="drop")
     assert str(error.value) == (
-        "every item needs at least one vote, but 1 have none ('c'). Remove them, or say empty='drop' (--empty drop)."
+        "every item needs at least one vote, but 1 have none ('c'). Remove them, or pass empty='drop' (--empty drop)."
     )
     votes = read_votes(gaps, missing="drop", empty="drop")
+    assert votes.notes == ("2 rows have no label; they are left out", "1 items have no vote; they are left out")
     assert as_dict(votes) == {"a": {"cat": 1, "dog": 0}, "b": {"cat": 0, "dog": 1}}
     assert votes.ballots is not None
     assert votes.ballots.item.tolist() == [0, 1]
@@ -350,7 +351,7 @@ def test_labels_outside_the_class_list() -> None:
     with pytest.raises(InputError) as error:
         read_votes(LONG, classes=["cat", "dog"])
     assert str(error.value) == (
-        "labels must be in the class list cat, dog, but 1 are not (rows 5; they say 'bird'). Mend them or add the names to the list."
+        "labels must be in the class list cat, dog, but 1 are not (rows 5; they say 'bird'). Fix them or add the names to the list."
     )
     assert read_votes(LONG, classes=["dog", "cow", "cat", "bird"]).classes == ("dog", "cow", "cat", "bird")
 
@@ -365,7 +366,7 @@ FAULTS = {
     "no items": (np.zeros((0, 3)), "the array of votes must have two dimensions, items x classes, both at least 1, but its shape is (0, 3)"),
     "objects": (np.array([["a", "b"]]), "the array of votes must be a table of numbers (items x classes), but its entries are of type <U1"),
     "absurd": (np.array([[2.0**60, 1]]), "counts must sum to less than 2**53, but they sum to 1.15e+18"),
-    "no frame": ({"item": [1]}, "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array, but got dict"),
+    "no frame": ({"item": [1]}, "a table must be a path, a pandas, polars or pyarrow frame, or a NumPy array, but got dict"),
     "no item column": (LONG.drop(columns="task"), "a long table needs an item and a label column, but no item column is known among 'worker', 'label'"),
     "no label column": (LONG.drop(columns="label"), "a long table needs an item and a label column, but no label column is known among 'task', 'worker'"),
     "two item columns": (LONG.assign(uid=1), "one column must be the item, but 'task', 'uid' could all be"),
@@ -373,9 +374,9 @@ FAULTS = {
     "missing annotator": (LONG.assign(worker=["x", None, "x", "y", "x", "z"]), "every row of a long table needs an annotator, but 1 have none (rows 2)"),
     "nested labels": (pl.DataFrame({"item": [1], "label": [[1, 2]]}), "the label column must hold text or numbers, but it holds List(Int64)"),
     "no rows": (LONG.head(0), "a table of votes needs at least one row, but it has none"),
-    "no form": (pd.DataFrame({"text": ["hello", "bye"], "mood": ["good", "bad"]}), "the columns must show which form the table has, but 'text', 'mood' fit none"),
-    "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids must be different and not empty, but 1 come more than once ('a')"),
-    "ids under an unknown name": (pd.DataFrame({"my_key": range(101, 110), "cat": 1, "dog": 2}), "each column of a table of votes must be a class, but column 'my_key' has another whole number in every row, like ids"),
+    "no form": (pd.DataFrame({"text": ["hello", "bye"], "mood": ["good", "bad"]}), "the columns must show which form the table has, but 'text', 'mood' fit no form"),
+    "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids must be different and not empty, but 1 appear more than once ('a')"),
+    "ids under an unknown name": (pd.DataFrame({"my_key": range(101, 110), "cat": 1, "dog": 2}), "each column of a table of votes must be a class, but column 'my_key' has a different whole number in every row, like ids"),
     "semicolons": (pd.DataFrame({"item;annotator;label": ["a;b;c"]}), "the columns must show which form the table has"),
     "nul": (pd.DataFrame({"item": ["a\x00"], "label": ["x"]}), "item names must be text, but one is empty or holds a NUL character"),
 }  # fmt: skip
@@ -397,7 +398,7 @@ def test_faults_are_named(fault: str) -> None:
         ("votes.csv", b"item,label\n", "a table of votes needs at least one row"),
         ("votes.csv", b"item,label\n1,2,3\n", "the table must be readable, but reading it failed"),
         ("votes.csv", b"item,label\n\xff\xfe,1\n", "the table must be readable, but reading it failed: invalid utf-8"),
-        ("votes.csv", b"item,a,a\n1,2,3\n", "column names must be different, but 'a' stands there twice"),
+        ("votes.csv", b"item,a,a\n1,2,3\n", "column names must be different, but 'a' appears twice"),
         ("votes.parquet", b"PAR1 not really", "must be readable, but reading it failed: "),
         ("votes.jsonl", b'{"item": 1,\n', "the file"),
         ("votes.npy", b"\x93NUMPY", "must be a NumPy array of numbers"),
@@ -481,3 +482,29 @@ def test_all_forms_of_the_same_votes_agree(rows: list[tuple[str, int, str]]) -> 
         schema={"item": pl.String, **{f"annotator {p}": pl.String for p in people}},
     )
     assert as_dict(read_votes(wide, form="wide")) == table
+
+
+def test_notes_say_what_was_left_out() -> None:
+    again = LONG_AGAIN.assign(label=["x", "y", "x"])
+    assert read_votes(again, duplicates="last").notes == (
+        "1 votes were repeated by the same annotator; the last one counts",
+    )
+    assert read_votes(again, duplicates="all").notes == ()
+    for form, table in (("counts", [[0, 0], [1, 2], [0, 0]]), ("probabilities", [[0, 0], [0.5, 0.5], [0, 0]])):
+        left = read_votes(np.array(table), form=form, empty="drop")
+        assert (left.item_ids.tolist(), left.notes) == (["1"], ("2 items have no vote; they are left out",))
+    gaps = np.array([[0, 1, -1], [-1, -1, -1]])
+    assert read_votes(gaps, form="wide", empty="drop").notes == ("1 items have no vote; they are left out",)
+    assert read_votes(gaps[:1], form="wide").notes == ()
+
+
+LONG_AGAIN = pd.DataFrame({"item": ["a", "a", "b"], "annotator": ["p", "p", "p"], "label": ["x", "y", "x"]})
+
+
+def test_one_number_written_in_several_ways_is_noted() -> None:
+    table = LONG_AGAIN.assign(annotator=["p", "q", "p"], label=["1", "1.0", "01"])
+    votes = read_votes(table)
+    assert votes.classes == ("01", "1", "1.0")
+    assert votes.notes == ("'01', '1', '1.0' are the same number but count as different classes",)
+    assert read_votes(table, classes=["01", "1", "1.0"]).notes == ()
+    assert read_votes(table.assign(label=["1", "1.0", "2"])).notes == ()

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,10 +29,25 @@ def test_votes_are_frozen_through_and_through() -> None:
             array[0] = array[1]
 
 
-def test_the_caller_keeps_writing_to_his_own_array() -> None:
-    mine = np.array([[1.0, 0.0]])
-    Votes.from_probabilities(mine)
-    mine[0, 0] = 0.5
+def test_votes_do_not_follow_what_the_caller_writes_to_the_array_later() -> None:
+    mine, ids = np.array([[1.0, 0.0]]), np.array(["a"])
+    stated, counted = Votes.from_probabilities(mine, item_ids=ids), Votes.from_counts(mine, item_ids=ids)
+    mine[:], ids[:] = 0.5, "b"
+    for table in (stated, counted):
+        assert (table.probs.tolist(), table.item_ids.tolist()) == ([[1.0, 0.0]], ["a"])
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda votes: pickle.loads(pickle.dumps(votes))])
+def test_copies_are_frozen_too(duplicate: Callable[[Votes], Votes]) -> None:
+    table = read_votes(np.array([[0, 1, -1], [1, 1, 0]]), form="wide")
+    assert table.probs.sum() == 2
+    again = duplicate(table)
+    assert (again.item_ids.tolist(), again.classes, again.provenance) == (["0", "1"], ("0", "1"), table.provenance)
+    assert again.ballots is not None
+    np.testing.assert_array_equal(again.counts, table.counts)
+    for array in (again.counts, again.item_ids, again.probs, again.ballots.item, again.ballots.annotator_ids):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
 
 
 def test_take_keeps_ballots_and_ids() -> None:
@@ -40,7 +62,7 @@ def test_take_keeps_ballots_and_ids() -> None:
 
 
 @pytest.mark.parametrize("rows", [[], [2], [-1], [0, 0], [0.5], [[0]]])
-def test_take_refuses_what_are_no_rows(rows: list[object]) -> None:
+def test_take_refuses_anything_but_rows(rows: list[object]) -> None:
     with pytest.raises(InputError):
         PEOPLE.take(rows)
 
@@ -71,11 +93,11 @@ def test_classes_are_sorted_by_value_or_by_name_never_by_appearance() -> None:
     ("keywords", "message"),
     [
         ({"item_ids": ["a"]}, "a table of shape (2, 3) needs 2 item ids and 3 class names, but got 1 and 3"),
-        ({"item_ids": ["a", "a"]}, "item ids must be different and not empty, but 1 come more than once ('a')"),
+        ({"item_ids": ["a", "a"]}, "item ids must be different and not empty, but 1 appear more than once ('a')"),
         ({"item_ids": ["a", ""]}, "item ids must be different and not empty, but row 1 has none"),
         (
             {"classes": ["x", "x", "y"]},
-            "class names must be different, non-empty and at least one, but 'x' stands there twice",
+            "class names must be different, non-empty and at least one, but 'x' appears twice",
         ),
         ({"classes": ["x", "", "y"]}, "class names must be different, non-empty and at least one, but one is empty"),
     ],
@@ -84,6 +106,99 @@ def test_wrong_names(keywords: dict[str, list[str]], message: str) -> None:
     with pytest.raises(InputError) as error:
         Votes.from_counts([[1, 0, 0], [0, 1, 1]], **keywords)
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "ids", [pd.Series(["x", "y"]), pd.Index(["x", "y"]), pl.Series(["x", "y"]), np.array(["x", "y"]), ("x", "y")]
+)
+def test_names_may_come_in_any_sequence(ids: object) -> None:
+    named = Votes.from_counts([[1, 2], [3, 4]], item_ids=ids, classes=ids)
+    assert (named.item_ids.tolist(), named.classes) == (["x", "y"], ("x", "y"))
+    assert Votes.from_counts([[1]], item_ids=np.array([7])).item_ids.tolist() == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [
+        (None, "None"),
+        (float("nan"), "nan"),
+        (np.nan, "nan"),
+        (pd.NA, "<NA>"),
+        (pd.NaT, "NaT"),
+        (b"b", "b'b'"),
+    ],
+)
+def test_missing_names_and_bytes_are_refused(name: object, got: str) -> None:
+    for what, keyword in (("item ids", "item_ids"), ("class names", "classes")):
+        with pytest.raises(InputError) as error:
+            Votes.from_counts([[1, 2], [3, 4]], **{keyword: ["a", name]})
+        assert str(error.value) == f"{what} must be text or numbers, but number 1 is {got}. Give each a name."
+
+
+@pytest.mark.parametrize("ids", ["ab", b"ab", 7, {"a": 0, "b": 1}, {"a", "b"}, np.array([["a", "b"]]), np.array("a")])
+def test_names_must_be_a_list(ids: object) -> None:
+    with pytest.raises(InputError) as error:
+        Votes.from_counts([[1, 2], [3, 4]], item_ids=ids)
+    got = type(ids).__name__
+    assert str(error.value) == f"item ids must be a list, but got {got}. Pass a list or an array of names."
+
+
+def test_frames_are_left_to_read_votes() -> None:
+    for frame in (pd.DataFrame({"cat": [1], "dog": [0]}), pl.DataFrame({"cat": [1], "dog": [0]})):
+        for form, build in (("counts", Votes.from_counts), ("probabilities", Votes.from_probabilities)):
+            with pytest.raises(InputError) as error:
+                build(frame)
+            assert str(error.value) == (
+                f"{form} must be an array, but got a DataFrame. "
+                f"Read it with read_votes(frame, form='{form}'), which keeps the names of its columns."
+            )
+            assert read_votes(frame, form=form).classes == ("cat", "dog")
+
+
+def test_documents_are_not_ids() -> None:
+    long = "word " * 250
+    assert Votes.from_counts([[1], [1]], item_ids=["a", long[:1000]]).n_items == 2
+    message = "id must have at most 1,000 characters, but 'word word word word word word word word ...' has 1,{}. Use a short id, e.g. a number, and keep the text in another column."
+    with pytest.raises(InputError) as error:
+        Votes.from_counts([[1], [1]], item_ids=["a", long + "x"])
+    assert str(error.value) == "an item " + message.format("251")
+    for role in ("item", "annotator"):
+        frame = pd.DataFrame({"item": ["a", "b"], "annotator": ["c", "d"], "label": ["x", "y"]})
+        frame.loc[1, role] = long + "xyz"
+        with pytest.raises(InputError) as error:
+            read_votes(frame)
+        assert str(error.value) == f"an {role} " + message.format("253")
+
+
+@pytest.mark.parametrize(("count", "got"), [(2.0**53, "1.8e+16"), (1e308, "inf")])
+def test_counts_beyond_exact_sums_are_refused(count: float, got: str) -> None:
+    with pytest.raises(InputError) as error:
+        Votes.from_counts([[count], [count]])
+    assert str(error.value) == (
+        f"counts must sum to less than 2**53, but they sum to {got}. Check the units of the table."
+    )
+
+
+def test_parts_keep_the_notes() -> None:
+    noted = replace(PEOPLE, notes=("1 rows have no label; they are left out",))
+    assert noted.take([1]).notes == noted.with_classes(["dog", "cow", "cat"]).notes == noted.notes
+
+
+def test_shares_that_differ_by_rounding_are_one_stratum() -> None:
+    """0.15 + 0.3 is not 0.45, so without rounding the tied items would fall into two strata by chance."""
+    tied = [[0.15 + 0.3, 0.45, 0.1], [0.45, 0.15 + 0.3, 0.1]]
+    assert tied[0][0] != tied[0][1]
+    table = Votes.from_probabilities(np.tile(tied, (5, 1)))
+    by_majority = table.split(0.4, seed=2, strata=np.zeros(10))
+    np.testing.assert_array_equal(table.split(0.4, seed=2)[1], by_majority[1])
+
+
+def test_strata_of_mixed_kinds_are_refused() -> None:
+    with pytest.raises(InputError) as error:
+        PEOPLE.split(0.5, seed=0, strata=np.array([None, "a"], dtype=object))
+    assert str(error.value) == (
+        "strata must be all text or all numbers, but they cannot be put into order. Give each item a group of one kind."
+    )
 
 
 @given(votes(min_items=2, max_items=40), st.floats(0.05, 0.95), st.integers(0, 99))

@@ -1,4 +1,4 @@
-"""Named data: what it is, where it lies, under which licence. Nothing is read on import."""
+"""Named data: what it is, where it is stored, under which licence. Nothing is read on import."""
 
 from votewise.datasets.catalog import DATASETS as DATASETS
 from votewise.datasets.catalog import Dataset as Dataset

@@ -24,12 +24,12 @@ _MOST_ARCHIVE_BYTES = 1 << 30
 
 
 def read_batch(path: Path, member: str, label_key: str, n_classes: int) -> tuple[ImageArray, IntArray]:
-    """Images (N, 32, 32, 3) and labels (N,) of one batch; bytes that could run code as a pickle cannot here.
+    """Images (N, 32, 32, 3) and labels (N,) of one batch; a pickle's bytes cannot run code here.
 
     Args:
-        path: the batch itself, or a .tar.gz that has it.
+        path: the batch itself, or a .tar.gz that contains it.
         member: the name of the batch in an archive.
-        label_key: where in the batch the labels stand.
+        label_key: the key of the labels in the batch.
         n_classes: labels run from 0 to one less.
     """
     raw = _read_member(path, member) if path.name.endswith(".tar.gz") else _read_file(path)
@@ -50,7 +50,7 @@ def _images(batch: Any) -> ImageArray:
 def _labels(batch: dict[str, Any], key: str, n_classes: int) -> IntArray:
     labels = batch.get(key)
     if not isinstance(labels, list) or len(labels) != len(batch["data"]):
-        raise PickleError(f"it has no {key!r} with one label an image")
+        raise PickleError(f"it has no {key!r} with one label per image")
     if not all(type(label) is int and 0 <= label < n_classes for label in labels):
         raise PickleError(f"its {key!r} are not all whole numbers from 0 to {n_classes - 1}")
     return np.array(labels, dtype=np.int64)
@@ -72,9 +72,9 @@ def _read_member(path: Path, member: str) -> bytes:
             for entry in archive:
                 if entry.name == member and entry.isreg():
                     file = archive.extractfile(entry)
-                    assert file is not None  # what is no regular file was passed over
+                    assert file is not None  # entries that are not regular files were skipped
                     return _not_too_long(path, file.read(_MOST_BATCH_BYTES + 1))
-    # tarfile's own errors are kinds of OSError and TarError; headers made to mislead raise the others.
+    # tarfile's own errors are kinds of OSError and TarError; misleading headers raise the others.
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -83,9 +83,9 @@ def _read_member(path: Path, member: str) -> bytes:
 
 
 class _Bounded:
-    """A stream that ends in an error where more is asked of it than any release holds.
+    """A stream that raises an error once more is requested than any release holds.
 
-    What is asked counts, not what comes: a header can state a size that tarfile would skip over for years.
+    Requested bytes count, not received ones: a header can state a size that tarfile would skip over for years.
     """
 
     def __init__(self, stream: BinaryIO | gzip.GzipFile, most: int) -> None:

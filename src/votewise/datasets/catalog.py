@@ -16,7 +16,7 @@ CHANGED = "found (not the released bytes)"
 DIFFERS = "differs"
 MISSING = "not found"
 
-# Of the files that can hold a part, the state of the best one counts.
+# The state of a part is that of the best file that can hold it.
 _BEST_FIRST = (FOUND, CHANGED, DIFFERS, MISSING)
 
 
@@ -26,10 +26,10 @@ class DataFile:
 
     Attributes:
         name: its path below the data folder, as released.
-        checksum: "sha256:" or "md5:" and the digest of its bytes, where that is settled. MD5 is what some authors
-            publish; nobody knows how to make a second file to a given MD5, which is all that is asked of it here.
-        url: where the file itself can be fetched; None if that takes a person.
-        exact: whether other bytes mean another content; if not, whoever loads the file checks what it holds.
+        checksum: "sha256:" or "md5:" and the digest of its bytes, where that is known. MD5 is what some authors
+            publish; nobody knows how to make a second file with a given MD5, which is all that matters here.
+        url: where the file itself can be fetched; None if it must be fetched by hand.
+        exact: whether different bytes mean different content; if not, the loader checks the content.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Dataset:
     """A known data set.
 
     Attributes:
-        title: what it is, in a line.
-        votes: how many people said what of how many items.
+        title: what it is, in one line.
+        votes: how many items, votes and classes.
         licence: as its authors state it.
         citation: whom to cite.
         source: where its authors publish it.
@@ -94,7 +94,7 @@ DATASETS: dict[str, Dataset] = {
         ),
     ),
     "chaosnli": Dataset(
-        "natural language inference, 100 votes an item",
+        "natural language inference, 100 votes per item",
         "4,645 items, 464,500 votes, 3 or 2 classes",
         "CC BY-NC 4.0",
         "Nie, Zhou & Bansal 2020, arXiv 2010.03532",
@@ -152,7 +152,7 @@ DATASETS: dict[str, Dataset] = {
         ),
     ),
     "cifar100": Dataset(
-        "things of 100 other classes, as outliers for CIFAR-10 models",
+        "images of 100 other classes, as outliers for CIFAR-10 models",
         "10,000 images; images only, no votes",
         "none stated",
         "Krizhevsky 2009, University of Toronto",
@@ -174,13 +174,13 @@ DATASETS: dict[str, Dataset] = {
 
 @dataclass(frozen=True)
 class FileState:
-    """One part of a data set and how it stands.
+    """One part of a data set and its state.
 
     Attributes:
         name: the file that holds it, or would.
         state: "found", "found (not the released bytes)", "differs" (from the released bytes) or "not found";
             after fetching also "fetched".
-        instead: other files that would do, where this one does not.
+        instead: other files that would do in place of this one.
     """
 
     name: str
@@ -199,7 +199,7 @@ def find_dataset(name: str) -> Dataset:
 
 
 def file_states(dataset: Dataset, folder: Path) -> list[FileState]:
-    """How each part of a data set stands in a folder."""
+    """The state of each part of a data set in a folder."""
     return [_part_state(part, folder) for part in dataset.parts]
 
 
@@ -216,16 +216,16 @@ def locate(name: str, folder: Path | None = None) -> list[Path]:
     missing = [part for part, paths in zip(parts, there, strict=True) if not paths]
     if missing:
         raise InputError(
-            f"the data set {name} must lie in {str(place)!r}",
+            f"the data set {name} must be in {str(place)!r}",
             f"it lacks {' and '.join(_either(part) for part in missing)}",
-            f"Run 'votewise datasets fetch {name}', or {by_hand(name, missing, place)}; if they lie elsewhere, name "
+            f"Run 'votewise datasets fetch {name}', or {by_hand(name, missing, place)}; if they are elsewhere, name "
             "that folder (--data on the command line) or set VOTEWISE_DATA to it",
         )
     return [paths[0] for paths in there]
 
 
 def by_hand(name: str, parts: list[tuple[DataFile, ...]], folder: Path) -> str:
-    """How a person gets some parts of a data set."""
+    """How to get some parts of a data set by hand."""
     sources = dict.fromkeys(fetchable(part).url or find_dataset(name).source for part in parts)
     what = " and ".join(fetchable(part).name for part in parts)
     it = "it" if len(parts) == 1 else "them"
@@ -238,7 +238,7 @@ def fetchable(part: tuple[DataFile, ...]) -> DataFile:
 
 
 def matches(path: Path, checksum: str | None) -> bool:
-    """Whether a file has the bytes that a checksum names; any will do where there is none."""
+    """Whether a file has the bytes that a checksum names; any bytes will do without a checksum."""
     if checksum is None:
         return True
     algorithm, _, expected = checksum.partition(":")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from votewise._errors import InputError
+from votewise._numerics import top_classes
 from votewise.datasets.batches import read_batch
 from votewise.datasets.catalog import locate
 from votewise.datasets.images import ImageVotes
@@ -30,10 +31,10 @@ def load_cifar10h(folder: Path | None = None) -> ImageVotes:
     counts, batch = locate("cifar10h", folder)
     images, labels = read_batch(batch, "cifar-10-batches-py/test_batch", "labels", len(CLASSES))
     data = ImageVotes(_read_votes(counts), images, labels)
-    agreement = (data.votes.probs.argmax(axis=1) == labels).mean()
+    agreement = (top_classes(data.votes.probs) == labels).mean()
     if agreement <= _LEAST_AGREEMENT:
         raise InputError(
-            "votes and images must be in one order",
+            "votes and images must be in the same order",
             f"people's first choice is the label of only {agreement:.1%} of the images, so the orders of "
             f"{str(counts)!r} and {str(batch)!r} differ",
             "Take both files as released",

@@ -1,4 +1,4 @@
-"""Fetching data sets: over the network once, checked before they count, whole or not at all."""
+"""Fetching data sets: over the network once, checked before use, whole or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_REDIRECTS = 5
 _BLOCK = 1 << 17
 _MOST_BYTES = 1 << 28  # the largest file of the catalogue has 171 MB
 
-# Without encryption only to this machine, and to a host that offers nothing else: the checksum guards what comes.
+# Without encryption only to this machine, and to a host that offers nothing else: the checksum protects the content.
 _PLAIN_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "ufldl.stanford.edu"})
 
 
@@ -52,19 +52,19 @@ class _StoppedError(Exception):
 
 
 class _CutError(_StoppedError):
-    """The connection ended before the file did, so that another try may bring the rest."""
+    """The connection ended before the file did, so another try may bring the rest."""
 
 
 def fetch(dataset: str, folder: Path | None = None, *, on_progress: OnProgress | None = None) -> list[FileState]:
-    """Bring what a data set lacks into a folder; what is there stays as it is.
+    """Fetch the missing files of a data set into a folder; those that are there are left alone.
 
-    A file that comes is compared with its published checksum and takes its place only then. A fetch that was
-    interrupted goes on where it stopped. `DownloadError` says how to place by hand what could not be had.
+    A fetched file takes its place only if its published checksum matches. An interrupted fetch continues where it
+    stopped. `DownloadError` says how to get by hand what could not be fetched.
 
     Args:
         dataset: a name of the catalogue.
-        folder: where the files go; `data_folder()` if left out. It is made if need be.
-        on_progress: called with a file's name, the bytes that have come and the bytes in all (None if unknown).
+        folder: where the files go; `data_folder()` if left out. It is created if needed.
+        on_progress: called with a file's name, the bytes received and the total (None if unknown).
     """
     known = find_dataset(dataset)
     place = data_folder() if folder is None else Path(folder)
@@ -79,16 +79,16 @@ def fetch(dataset: str, folder: Path | None = None, *, on_progress: OnProgress |
 
 
 def download(file: DataFile, folder: Path, advice: str, on_progress: OnProgress | None = None) -> None:
-    """Bring one file into a folder, whole or not at all.
+    """Fetch one file into a folder, whole or not at all.
 
     Args:
         file: what to fetch: its url, its checksum and its name below the folder.
         folder: where it goes.
-        advice: what to tell a person to do if it fails.
+        advice: what the error tells the user to do.
         on_progress: as for `fetch`.
 
     Raises:
-        DownloadError: the file could not be had.
+        DownloadError: the file could not be fetched.
     """
     target = _free_path(folder / file.name)
     part = target.with_name(f"{target.name}.part")
@@ -102,7 +102,7 @@ def download(file: DataFile, folder: Path, advice: str, on_progress: OnProgress 
         raise DownloadError(
             f"{file.url} must give the published bytes of {file.name} ({file.checksum})", "got other bytes", advice
         )
-    download(file, folder, advice, on_progress)  # what lay there was of something else; now from the beginning
+    download(file, folder, advice, on_progress)  # the partial file was of something else; start again
 
 
 def _refuse_other_bytes(states: list[FileState], folder: Path) -> None:
@@ -119,14 +119,14 @@ def _refuse_what_takes_a_person(dataset: str, missing: list[tuple[DataFile, ...]
     hidden = [part for part in missing if fetchable(part).url is None]
     if hidden:
         raise InputError(
-            f"{dataset} can be fetched only where each file has an address of its own",
+            f"every missing file of {dataset} must have a download address",
             f"there is none for {' and '.join(fetchable(part).name for part in hidden)}",
             f"You can {by_hand(dataset, hidden, folder)}",
         )
 
 
 def _free_path(path: Path) -> Path:
-    """A path that a file can take, with its folder made."""
+    """A path that is free for a file, with its folder created."""
     in_the_way = next((place for place in reversed(path.parents) if place.exists() and not place.is_dir()), None)
     if in_the_way is not None:
         raise InputError("the data folder must be a folder", f"{str(in_the_way)!r} is a file", "Name another folder")
@@ -137,7 +137,7 @@ def _free_path(path: Path) -> Path:
 
 
 def _receive(file: DataFile, part: Path, advice: str, on_progress: OnProgress | None) -> None:
-    """Bring the bytes of a file to `part`, after those that are there; goes on as long as each try brings more."""
+    """Fetch the bytes of a file to `part`, after those already there; continues as long as each try brings more."""
     for attempt in range(_TRIES):
         before = _size(part)
         try:
@@ -147,7 +147,9 @@ def _receive(file: DataFile, part: Path, advice: str, on_progress: OnProgress | 
             gained = isinstance(stop, _CutError) and _size(part) > before
             if attempt == _TRIES - 1 or not gained:
                 kept = f"; {_size(part):,} bytes are kept for the next try" if _size(part) else ""
-                raise DownloadError(f"{file.name} was to come from {file.url}", f"{stop}{kept}", advice) from None
+                raise DownloadError(
+                    f"{file.name} must be downloaded from {file.url}", f"{stop}{kept}", advice
+                ) from None
 
 
 def _receive_rest(file: DataFile, part: Path, on_progress: OnProgress | None) -> None:
@@ -158,10 +160,10 @@ def _receive_rest(file: DataFile, part: Path, on_progress: OnProgress | None) ->
         response = _open(str(file.url), start)
     except HTTPError as refusal:
         refusal.close()
-        if refusal.code == 416 and start:  # nothing is left to send: the checksum will tell whether it was all
+        if refusal.code == 416 and start:  # nothing is left to send: the checksum will show whether that was all
             return
         raise _StoppedError(f"the server said: {refusal.code} {refusal.reason}") from None
-    except (OSError, HTTPException, ValueError) as error:  # ValueError: it sent us on to an address that is none
+    except (OSError, HTTPException, ValueError) as error:  # ValueError: redirected to something that is not an address
         raise _StoppedError(f"no connection could be made ({_reason(error)})") from None
     with response:
         goes_on = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
@@ -169,7 +171,7 @@ def _receive_rest(file: DataFile, part: Path, on_progress: OnProgress | None) ->
 
 
 def _write(response: HTTPResponse, part: Path, start: int, tell: Callable[[int, int | None], None]) -> None:
-    """Write what comes behind the first `start` bytes of `part`; a server that ignores the range begins again."""
+    """Write what follows the first `start` bytes of `part`; a server that ignores the range begins again."""
     announced = response.headers.get("Content-Length", "")
     total = start + int(announced) if announced.isdigit() else None
     _refuse_too_long(total or 0)
@@ -199,11 +201,11 @@ def _blocks(response: HTTPResponse) -> Iterator[bytes]:
 
 
 def _open(url: str, start: int) -> HTTPResponse:
-    """Ask for a file from byte `start` on, and go where the server sends us if that is safe."""
+    """Request a file from byte `start` on, and follow redirects that are safe."""
     from urllib.error import HTTPError
     from urllib.request import Request
 
-    # Compression on the way would make byte ranges and checksums those of something else.
+    # With compression in transit, byte ranges and checksums would be those of something else.
     headers = {"User-Agent": "votewise", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
@@ -216,11 +218,11 @@ def _open(url: str, start: int) -> HTTPResponse:
                 raise
             answer.close()
             url = urljoin(url, answer.headers["Location"])
-    raise _StoppedError("the server sends us on without end")
+    raise _StoppedError("the server redirects without end")
 
 
 def _opener() -> OpenerDirector:
-    """What opens addresses: http and https alone, where urllib's own would also read files and follow redirects."""
+    """An opener for http and https only: urllib's own would also read files and follow redirects."""
     from urllib import request
 
     opener = request.OpenerDirector()
@@ -244,7 +246,7 @@ def _check_address(url: str) -> None:
 
 def _refuse_too_long(size: int) -> None:
     if size > _MOST_BYTES:
-        raise _StoppedError(f"the file is longer than {_MOST_BYTES:,} bytes, which is not the one")
+        raise _StoppedError(f"the file is longer than {_MOST_BYTES:,} bytes, so it is not the right one")
 
 
 def _tell(on_progress: OnProgress | None, name: str, done: int, total: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Images beside what people said of them."""
+"""Images and the votes on them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ImageVotes:
     labels: IntArray
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only, and refuse ones that do not belong together."""
+        """Make the arrays read-only, and refuse arrays of different lengths."""
         for name in ("images", "labels"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
         if not self.votes.n_items == len(self.images) == len(self.labels):
@@ -57,7 +57,7 @@ class ImageVotes:
 
 @dataclass(frozen=True, eq=False)
 class OutlierImages:
-    """N images of something a model was not trained on.
+    """N out-of-distribution images: of classes a model was not trained on.
 
     Attributes:
         name: the data set, as in the catalogue.

@@ -1,4 +1,4 @@
-"""Images of other things, to see how a model of CIFAR-10 takes what it was not trained on."""
+"""Out-of-distribution (OOD) images for models trained on CIFAR-10."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GET_AGAIN = "Remove it and get the released file again"
 
 
 def load_svhn(folder: Path | None = None) -> OutlierImages:
-    """Digits of house numbers (Netzer et al. 2011), the test set or the part of it that is there; labels 0 to 9.
+    """Digits of house numbers (Netzer et al. 2011), the test set or the part of it that is found; labels 0 to 9.
 
     Args:
         folder: where the file lies; `data_folder()` if left out. Nothing is downloaded.
@@ -30,7 +30,7 @@ def load_svhn(folder: Path | None = None) -> OutlierImages:
 
 
 def load_cifar100(folder: Path | None = None) -> OutlierImages:
-    """Things of 100 classes (Krizhevsky 2009), the test set or the part of it that is there; fine labels 0 to 99.
+    """Images of 100 classes (Krizhevsky 2009), the test set or the part of it that is found; fine labels 0 to 99.
 
     Args:
         folder: where the file lies; `data_folder()` if left out. Nothing is downloaded.
@@ -78,7 +78,7 @@ def _read_npz(path: Path, label_key: str) -> tuple[npt.NDArray[Any], npt.NDArray
 
 
 def _read_mat(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Images and labels of the released MATLAB file, where images stand last and the digit 0 has label 10."""
+    """Images and labels of the released MATLAB file, where images are the last axis and the digit 0 has label 10."""
     from scipy.io import loadmat
 
     # On some damaged files scipy's reader ends the whole process, so it is shown the released bytes alone.

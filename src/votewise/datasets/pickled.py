@@ -2,7 +2,7 @@
 
 A pickle is a program for a stack machine, and Python's own machine will call whatever the program names. The one here
 knows only the instructions that build lists, dicts, tuples, texts, numbers, and arrays of bytes as NumPy pickles
-them; the functions NumPy names for that are markers that stand for a few lines below. The standard library's
+them; the functions NumPy names for that are stand-ins of a few lines below. The standard library's
 `pickletools` splits the bytes into instructions, which it does without carrying any out.
 """
 
@@ -33,13 +33,13 @@ class PickleError(ValueError):
 def read_pickle(raw: bytes) -> Any:
     """The value a pickle describes: dicts, lists, texts, numbers, bytes and arrays of bytes.
 
-    Strings of Python 2, and the keys of dicts, come as text.
+    Strings of Python 2, and the keys of dicts, are returned as text.
 
     Args:
         raw: the bytes of a pickle of protocol 2 or later.
 
     Raises:
-        PickleError: it is damaged, or asks for anything beyond plain values.
+        PickleError: it is damaged, or asks for more than plain values.
 
     Example:
         >>> import pickle

@@ -1,4 +1,4 @@
-"""The verdict in every epoch, as it is or smoothed: the baselines."""
+"""The majority label in every epoch, plain or smoothed: the baselines."""
 
 from __future__ import annotations
 

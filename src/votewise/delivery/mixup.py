@@ -17,7 +17,7 @@ class Mix:
     partner: IntArray
 
     def __call__(self, batch: Any) -> Any:
-        """Mix the rows of a batch: inputs or targets, NumPy arrays or torch tensors alike."""
+        """Mix the rows of a batch: inputs or targets, NumPy arrays or torch tensors."""
         return self.weight * batch + (1 - self.weight) * batch[self.partner]
 
 

@@ -1,4 +1,4 @@
-"""Every vote in its turn: one pass through an item's votes takes as many epochs as it has votes."""
+"""Every vote in turn: one pass through an item's votes takes as many epochs as it has votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Multipass(HardDelivery):
     """Item i's label in epoch t is vote t mod m_i of its m_i votes, which are shuffled once.
 
     Over each m_i epochs every vote is delivered exactly once, so the mean loss over a cycle at fixed
-    weights is the soft loss. Memory: one or two bytes a vote.
+    weights is the soft loss. Memory: one or two bytes per vote.
 
     Example:
         >>> cycle = Multipass(Votes.from_counts([[3, 1]]), seed=0)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import IntArray, check_rows, check_whole_number
+from votewise._errors import InputError
 
 TargetArray = npt.NDArray[np.float32]
 
@@ -16,7 +17,7 @@ TargetArray = npt.NDArray[np.float32]
 class Delivery(ABC):
     """How labels reach the loss. No state: the same question always has the same answer.
 
-    So it does not matter in which order, batch, worker or process items are asked for, nor whether
+    So the order, batch, worker or process in which items are requested does not matter, nor whether
     training was interrupted. Items are addressed by row number and drawn by id: an item keeps its labels
     in every subset of the votes it is part of.
 
@@ -43,7 +44,7 @@ class Delivery(ABC):
 
 
 class HardDelivery(Delivery):
-    """A delivery of one class an item: the targets are one-hot rows of the labels."""
+    """A delivery of one class per item: the targets are one-hot rows of the labels."""
 
     @abstractmethod
     def labels(self, epoch: int, items: npt.ArrayLike | None = None) -> IntArray:
@@ -63,5 +64,7 @@ class HardDelivery(Delivery):
 
 
 def check_epoch(epoch: int) -> int:
-    """Return an epoch as an int, at least 0."""
-    return check_whole_number("epoch", epoch)
+    """Return an epoch as an int, from 0 to 2**63 - 1, which 64-bit arithmetic can hold."""
+    if check_whole_number("epoch", epoch) >= 2**63:
+        raise InputError("epoch must be less than 2**63", f"got {epoch}", "Count epochs from 0")
+    return int(epoch)

@@ -28,7 +28,7 @@ class SLS(HardDelivery):
         Args:
             source: what to draw from.
             seed: root seed; a draw depends on it, the epoch and the item's id alone.
-            hold: keep each draw for this many epochs; a new one comes at epochs 0, hold, 2 hold, ...
+            hold: keep each draw for this many epochs; a new one is drawn at epochs 0, hold, 2 hold, ...
         """
         beliefs = as_targets(source)
         self.item_ids, self.classes = beliefs.item_ids, beliefs.classes

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from votewise._checks import IntArray
 from votewise._errors import InputError
+from votewise._numerics import top_classes
 from votewise.datasets import ImageVotes
 from votewise.votes import Votes
 
@@ -60,4 +61,4 @@ class Material:
     @property
     def hard_labels(self) -> IntArray:
         """(N,) the true classes where known, else the majority class (the lowest in a tie)."""
-        return self.votes.probs.argmax(axis=1) if self.labels is None else self.labels
+        return top_classes(self.votes.probs) if self.labels is None else self.labels

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from votewise._checks import IntArray
+from votewise._numerics import top_classes
 from votewise._random import stream_generator
 from votewise.datasets import OutlierImages
 from votewise.experiments.material import Material
@@ -219,7 +220,7 @@ def _features(subject: Subject, model: nn.Module, held_out: IntArray) -> Arrays:
         arrays[f"{name}_features"] = features.half().cpu().numpy()
         arrays[f"{name}_square_length"] = features.double().square().sum(dim=1).cpu().numpy()
         if layer_of is not None:
-            by_people = subject.material.votes.probs[rows].argmax(axis=1)
+            by_people = top_classes(subject.material.votes.probs[rows])
             for kind, classes in (("maps", by_people), ("maps_of_predicted", outputs.logits.argmax(dim=1))):
                 maps = gradcam_maps(model, layer_of(model), inputs, classes)
                 arrays[f"{name}_{kind}"] = maps.half().cpu().numpy()

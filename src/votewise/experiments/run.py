@@ -13,6 +13,7 @@ import numpy as np
 from votewise import __version__, metrics
 from votewise._checks import FloatArray, IntArray, check_choice, first_few
 from votewise._errors import DivergedError, InputError
+from votewise._numerics import top_classes
 from votewise.experiments.catalog import build_delivery
 from votewise.experiments.material import Material
 from votewise.records import RunRecord
@@ -159,7 +160,7 @@ def measure(material: Material, rows: IntArray, logits: Any) -> dict[str, float]
         "kl": metrics.kl(people, probs),
         "soft_brier": metrics.soft_brier(people, probs),
         "accuracy": metrics.accuracy(labels, probs),
-        "accuracy_majority": metrics.accuracy(people.argmax(axis=1), probs),
+        "accuracy_majority": metrics.accuracy(top_classes(people), probs),
         "ece": metrics.ece(labels, probs),
         "ece_floor": metrics.ece_floor(probs).mean,
         "smooth_ece": metrics.smooth_ece(labels, probs),

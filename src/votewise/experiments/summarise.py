@@ -10,6 +10,7 @@ import numpy as np
 
 from votewise import metrics
 from votewise._checks import FloatArray, IntArray
+from votewise._numerics import top_classes
 from votewise.report.content import Comparison, Curve, Example, MethodRow, Spread
 from votewise.report.numbers import counted, format_number, format_p
 from votewise.statistics import compare_paired, holm
@@ -192,13 +193,13 @@ def _values(votes: Votes, runs: Sequence[Outcome]) -> dict[str, FloatArray]:
     """Each metric of each seed."""
     people = [votes.probs[run.held_out] for run in runs]
     return {
-        name: np.array([measure(p, p.argmax(axis=1), run.probs) for p, run in zip(people, runs, strict=True)])
+        name: np.array([measure(p, top_classes(p), run.probs) for p, run in zip(people, runs, strict=True)])
         for name, measure in _METRICS.items()
     }
 
 
 def _reliability(votes: Votes, method: str, runs: Sequence[Outcome]) -> Curve:
-    curves = [metrics.reliability_curve(votes.probs[run.held_out].argmax(axis=1), run.probs) for run in runs]
+    curves = [metrics.reliability_curve(top_classes(votes.probs[run.held_out]), run.probs) for run in runs]
     # Drawn only where every seed has enough items; elsewhere a few items would decide the curve.
     common = np.all([np.isfinite(curve.accuracy) & (curve.density > 0.1) for curve in curves], axis=0)
     return _band(method, curves[0].confidence[common], [curve.accuracy[common] for curve in curves])

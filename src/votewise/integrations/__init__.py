@@ -1,1 +1,1 @@
-"""votewise inside other people's trainers: one file a framework, imported by its own name."""
+"""votewise inside other people's trainers: one file per framework, each imported by its own name."""

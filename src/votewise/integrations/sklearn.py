@@ -1,6 +1,6 @@
-"""scikit-learn: an item is a row for each class with votes, weighted by the class's share.
+"""scikit-learn: each item becomes one row per class that got votes, weighted by the class's share.
 
-For any loss that is a weighted sum of log-probabilities that is soft cross-entropy, exactly.
+For any loss that is a weighted sum of log-probabilities, this is exactly soft cross-entropy.
 """
 
 from __future__ import annotations
@@ -11,23 +11,27 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import assert_all_finite, get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-    validate_data,
-)
 
 from votewise._checks import FloatArray, IntArray, check_simplex, first_few
-from votewise._errors import InputError
+from votewise._errors import InputError, MissingExtraError
 from votewise.targets import Targets, as_targets
 from votewise.votes import Votes
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+    from sklearn.utils import assert_all_finite, get_tags
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import (
+        _check_sample_weight,
+        _num_samples,
+        check_is_fitted,
+        column_or_1d,
+        has_fit_parameter,
+        validate_data,
+    )
+except ModuleNotFoundError as error:
+    raise MissingExtraError("votewise.integrations.sklearn", "scikit-learn", "sklearn") from error
 
 
 def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, IntArray, FloatArray]:
@@ -116,7 +120,7 @@ class VotesClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return np.asarray(self.estimator_.predict(X)).astype(np.int64)
 
     def __sklearn_tags__(self) -> Any:
-        """What the classifier takes, this takes."""
+        """Inputs that the classifier accepts are accepted here."""
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.input_tags.sparse, inner.input_tags.allow_nan
         return tags
@@ -126,7 +130,7 @@ class VotesClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 class VotesScorer:
     """A `scoring` of predicted probabilities against vote shares, for `cross_val_score`, `GridSearchCV` and the like.
 
-    Needed because scikit-learn's own scorers refuse distributions, and give a metric one column where K is two.
+    Needed because scikit-learn's own scorers refuse distributions, and pass a metric one column where K is two.
 
     Attributes:
         metric: a function of (reference, probs), both (N, K).
@@ -145,7 +149,7 @@ class VotesScorer:
 
 
 def _is_labels(y: Any) -> bool:
-    """Whether there is one label an item, perhaps as a column."""
+    """Whether there is one label per item, perhaps as a column."""
     if isinstance(y, (Votes, Targets)):
         return False
     table = np.asarray(y)
@@ -186,13 +190,13 @@ def _check_rows(X: Any, n_items: int) -> None:
 
 
 def _check_classes(given: npt.NDArray[Any], fitted: npt.NDArray[Any]) -> None:
-    """Refuse other classes than the fitted ones: other names, or, of names and numbers, another count."""
-    alike = given.dtype.kind == fitted.dtype.kind
-    if len(given) != len(fitted) or (alike and (given != fitted).any()):
+    """Refuse classes other than the fitted ones: other names, or another number if only one side has names."""
+    comparable = given.dtype.kind == fitted.dtype.kind
+    if len(given) != len(fitted) or (comparable and (given != fitted).any()):
         raise InputError(
             f"y must have the classes of the fit, {first_few(fitted)}",
             f"got {first_few(given)}",
-            "Bring votes into that order with with_classes",
+            "Reorder the votes with with_classes",
         )
 
 

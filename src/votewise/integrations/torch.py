@@ -8,23 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from operator import index
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from votewise._checks import check_kind, check_whole_number
-from votewise._errors import InputError
+from votewise._errors import InputError, MissingExtraError
 from votewise.delivery import Delivery
+
+try:
+    import torch
+    from torch import Tensor
+    from torch.utils.data import DataLoader, Dataset
+except ModuleNotFoundError as error:
+    raise MissingExtraError("votewise.integrations.torch", "torch", "train") from error
 
 ITEM, TARGET = "item", "target"
 
 
 class HasItems(Protocol):
-    """Votes, targets or a delivery: anything with a row an item."""
+    """Votes, targets or a delivery: anything with one row per item."""
 
     @property
     def item_ids(self) -> npt.NDArray[np.str_]:
@@ -70,14 +75,23 @@ class VotesDataset(Dataset[Any]):
         return len(self.samples)
 
     def __getitem__(self, row: int) -> Any:
-        """The sample of an item, with its row."""
+        """The sample of an item, with its row; -1 is the last row."""
+        try:
+            row = range(len(self))[index(row)]
+        except TypeError:
+            raise InputError(
+                "samples must be addressed by one row number",
+                f"got {type(row).__name__}",
+                "Take parts with torch.utils.data.Subset",
+            ) from None
         sample = self.samples[row]
         if not isinstance(sample, Mapping):
             return sample, row
-        if ITEM in sample:
-            raise InputError(
-                f"a sample must leave the key {ITEM!r} to votewise", f"sample {row} has one", "Rename or drop it"
-            )
+        for key in (ITEM, TARGET):
+            if key in sample:
+                raise InputError(
+                    f"a sample must leave the key {key!r} to votewise", f"sample {row} has one", "Rename or drop it"
+                )
         return {**sample, ITEM: row}
 
 
@@ -95,7 +109,7 @@ class VotesLoader:
             delivery: the labels, of the items the dataset was built with.
         """
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
-        check_items(loader, delivery)
+        self._rows_known = check_items(loader, delivery)
         self.loader = loader
         self.delivery = delivery
 
@@ -106,25 +120,26 @@ class VotesLoader:
     def epoch(self, epoch: int, *, skip: int = 0) -> Iterator[Any]:
         """The batches of an epoch: `(inputs, targets)`, or dictionaries with a "target"; targets are (B, K) float32.
 
-        Samplers with a `set_epoch` are told, as `DistributedSampler` has to be.
+        Samplers with a `set_epoch`, such as `DistributedSampler`, are given the epoch.
 
         Args:
             epoch: counted from 0.
-            skip: batches to leave out at the start, to go on inside an epoch; they are loaded and thrown away.
+            skip: batches to leave out at the start, to resume inside an epoch; they are loaded and discarded.
         """
         return self._batches(check_whole_number("epoch", epoch), check_whole_number("skip", skip))
 
     def _batches(self, epoch: int, skip: int) -> Iterator[Any]:
-        """The batches; samplers hear of the epoch when its first batch is asked for, not before."""
+        """The batches; samplers are given the epoch when its first batch is requested, not before."""
         for part in _samplers(self.loader):
             if hasattr(part, "set_epoch"):
                 part.set_epoch(epoch)
         for batch in islice(self.loader, skip, None):
+            check_named(batch, self._rows_known)
             yield with_targets(batch, self.delivery, epoch)
 
 
 def with_targets(batch: Any, delivery: Delivery, epoch: int) -> Any:
-    """A batch of a `VotesDataset` with the targets of an epoch in the place of its rows, on their device.
+    """A batch of a `VotesDataset` with the targets of an epoch in place of its rows, on their device.
 
     Args:
         batch: a dictionary with an "item", which stays, or a pair of inputs and rows.
@@ -140,18 +155,56 @@ def targets_of(delivery: Delivery, epoch: int, rows: Tensor) -> Tensor:
     return torch.from_numpy(delivery.targets(epoch, rows.cpu().numpy())).to(rows.device)
 
 
-def check_items(loader: Any, delivery: Delivery) -> None:
-    """Refuse a delivery of other items than those of a loader's `VotesDataset`: its rows would mean other items."""
-    data = getattr(loader, "dataset", None)
-    while data is not None and not isinstance(data, VotesDataset):
-        data = getattr(data, "dataset", None)  # of a part
-    if data is not None and not np.array_equal(data.item_ids, delivery.item_ids):
-        numbers = len(data), len(delivery.item_ids)
+def check_items(loader: Any, items: HasItems) -> bool:
+    """Refuse a loader whose dataset was built on other items: its rows would mean other items.
+
+    Args:
+        loader: a loader, or several in a list or dictionary.
+        items: what its rows are looked up in.
+
+    Returns:
+        Whether every dataset inside says which items its rows are: a `VotesDataset`, or another with `item_ids`.
+    """
+    sources = list(_sources(loader))
+    for source in sources:
+        if source is not None and not np.array_equal(source.item_ids, items.item_ids):
+            numbers = len(source.item_ids), len(items.item_ids)
+            raise InputError(
+                "the dataset and the labels must have the same items in the same order",
+                "their ids differ" if numbers[0] == numbers[1] else f"they have {numbers[0]:,} and {numbers[1]:,}",
+                "Build both on the same votes, and take parts with torch.utils.data.Subset",
+            )
+    return None not in sources
+
+
+def check_named(batch: Any, rows_known: bool) -> None:
+    """Refuse a pair from a loader without item ids: its second part may as well be class labels.
+
+    Args:
+        batch: a batch; a dictionary names its rows itself, as "item".
+        rows_known: what `check_items` found.
+    """
+    if not rows_known and not isinstance(batch, Mapping):
         raise InputError(
-            "the dataset and the delivery must have the same items in the same order",
-            "their ids differ" if numbers[0] == numbers[1] else f"they have {numbers[0]:,} and {numbers[1]:,}",
-            "Build both on the same votes, and take parts with torch.utils.data.Subset",
+            "the second part of a batch must be known to hold rows of items, not class labels",
+            "the loader has no VotesDataset",
+            f"Wrap the samples in VotesDataset, or name the rows: a dictionary with {ITEM!r}, "
+            "or a dataset with an attribute item_ids",
         )
+
+
+def _sources(part: Any) -> Iterator[Any]:
+    """The datasets with item ids inside a loader, a subset or a concatenation; None for a dataset without."""
+    if hasattr(part, "item_ids"):
+        yield part
+        return
+    inner = part if isinstance(part, (list, tuple, dict)) else getattr(part, "datasets", getattr(part, "dataset", None))
+    parts = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, (list, tuple)) else [inner]
+    for one in parts:
+        if one is None:
+            yield None
+        else:
+            yield from _sources(one)
 
 
 def item_rows(batch: Any) -> Tensor:
@@ -167,7 +220,7 @@ def item_rows(batch: Any) -> Tensor:
 
 
 def _samplers(loader: DataLoader[Any]) -> tuple[Any, ...]:
-    """What may decide on the order of a loader: itself, its samplers, and the one inside its sampler of batches."""
+    """What may decide the order of a loader: itself, its samplers, and the one inside its sampler of batches."""
     of_batches = getattr(loader, "batch_sampler", None)
     return loader, getattr(loader, "sampler", None), of_batches, getattr(of_batches, "sampler", None)
 
@@ -177,7 +230,7 @@ def _is_pair(batch: Any) -> bool:
 
 
 def _described(batch: Any) -> str:
-    """What came for a batch, in a few words."""
+    """A batch in a few words."""
     if isinstance(batch, Mapping):
         return f"a dictionary with {', '.join(map(repr, batch)) or 'nothing'}"
     if isinstance(batch, (list, tuple)):

@@ -1,7 +1,7 @@
 """Hugging Face `Trainer`: rows travel as labels, and the loss looks up the targets of the epoch.
 
 Left to itself, a model given float labels (B, K) infers "multi_label_classification" and trains binary cross-entropy,
-and `Trainer` would count B * K labels in a batch. Rows are whole numbers, one an item, so that gradient accumulation
+and `Trainer` would count B * K labels in a batch. Rows are whole numbers, one per item, so that gradient accumulation
 divides by the number of items.
 """
 
@@ -12,17 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy
-from transformers import EvalPrediction, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from votewise._checks import FloatArray, check_kind, check_rows
-from votewise._errors import InputError
+from votewise._errors import InputError, MissingExtraError
 from votewise.delivery import Delivery
 from votewise.integrations.torch import ITEM, check_items, targets_of
 from votewise.targets import Targets, as_targets
 from votewise.votes import Votes
+
+try:
+    import torch
+    from torch import Tensor
+    from torch.nn.functional import cross_entropy
+    from transformers import EvalPrediction, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+except ModuleNotFoundError as error:
+    raise MissingExtraError("votewise.integrations.transformers", "transformers", "transformers") from error
 
 Collator = Callable[[list[dict[str, Any]]], Any]
 
@@ -66,25 +70,35 @@ class VotesCallback(TrainerCallback):
 
         Args:
             delivery: labels of the training items; rows of the training set are its rows.
-            reference: what evaluation compares with; rows of the evaluation set are its rows.
+            reference: what evaluation is scored against; rows of the evaluation set are its rows.
         """
         check_kind("delivery", delivery, Delivery, "Build one, e.g. votewise.Multipass(votes, seed=0)")
         self.delivery = delivery
         self.reference = None if reference is None else as_targets(reference)
         self._epoch = -1
+        self._evaluated: Any = None  # the loader checked last
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Stand before the epoch the trainer will begin or go on with."""
+        """Start before the epoch the trainer will begin or resume."""
         check_items(kwargs.get("train_dataloader"), self.delivery)
         self._epoch = math.floor(state.epoch or 0) - 1
 
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Move on; `state.epoch` itself lags behind where a callback ended an epoch early."""
+        """Advance; `state.epoch` itself lags behind when a callback ends an epoch early."""
         self._epoch += 1
+
+    def on_prediction_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Check once per loader that rows of the evaluation set mean the items of the reference."""
+        loader = kwargs.get("eval_dataloader")
+        if self.reference is not None and loader is not self._evaluated:
+            check_items(loader, self.reference)
+            self._evaluated = loader
 
     def loss(self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None) -> Tensor:
         """Soft cross-entropy with the epoch's targets; in evaluation, with what people said.
@@ -137,7 +151,7 @@ class VotesCallback(TrainerCallback):
         """What people said, (B, K) float64."""
         if self.reference is None:
             raise InputError(
-                "evaluation needs what people said of its items", "no reference was given", "Pass reference=votes"
+                "evaluation needs what people said about its items", "no reference was given", "Pass reference=votes"
             )
         shares = self.reference.probs[check_rows(rows.cpu().numpy(), len(self.reference.probs))]
         return torch.from_numpy(shares).to(rows.device)

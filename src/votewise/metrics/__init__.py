@@ -1,7 +1,7 @@
 """Scores against what people said: functions of (reference, probs) or (labels, probs)."""
 
-from votewise.metrics.accuracy import accuracy as accuracy
-from votewise.metrics.accuracy import accuracy_per_item as accuracy_per_item
+from votewise.metrics._accuracy import accuracy as accuracy
+from votewise.metrics._accuracy import accuracy_per_item as accuracy_per_item
 from votewise.metrics.calibration import BrierParts as BrierParts
 from votewise.metrics.calibration import Floor as Floor
 from votewise.metrics.calibration import ReliabilityCurve as ReliabilityCurve

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray, check_labels, check_pair, check_simplex, check_whole_number
+from votewise._errors import InputError
 from votewise._random import stream_generator
 
 # The smooth calibration error is computed on a grid this fine: errors of order (1/4096)^2.
 _GRID = 4096
 
-# Within a bin, this many cells of near-equal confidence are drawn as binomials; with fewer items a cell is an item.
+# Within a bin, this many cells of near-equal confidence are drawn as binomials; with fewer items a cell is one item.
 _CELLS_A_BIN = 256
 
 
@@ -40,10 +41,10 @@ class Floor:
 class BrierParts:
     """Brier score = reliability - resolution + uncertainty + spread - 2 covariance, exactly.
 
-    Below, p is what came and q what was stated: people's shares and the model's, or correctness and confidence.
+    Below, p is the outcome and q the forecast: people's shares and the model's, or correctness and confidence.
 
     Attributes:
-        reliability: sum_g w_g |mean q - mean p|^2 over groups g: how far what was stated is from what came.
+        reliability: sum_g w_g |mean q - mean p|^2 over groups g: how far forecasts are from outcomes.
         resolution: sum_g w_g |mean p in g - mean p|^2: how far the groups tell items apart.
         uncertainty: E|p - mean p|^2: how different items are.
         spread: E|q - mean q in g|^2, zero where q is constant in each group.
@@ -88,7 +89,7 @@ def confidence_and_correctness(labels: npt.ArrayLike, probs: npt.ArrayLike) -> t
 def ece(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float:
     """Equal-mass expected calibration error: sum_b (n_b / N) |accuracy_b - confidence_b|.
 
-    Items are sorted by confidence and cut into `bins` bins of equal count (as near as may be). Items of
+    Items are sorted by confidence and cut into `bins` bins of equal count, as nearly as possible. Items of
     equal confidence share their mean correctness, so that where a cut falls among them does not matter.
 
     Example:
@@ -105,7 +106,7 @@ def ece_floor(probs: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int
     """The equal-mass ECE of a perfectly calibrated model with these confidences, by simulation.
 
     Correctness is drawn from each item's confidence. In each bin, runs of up to N / (256 bins) items of neighbouring
-    confidence are drawn as one binomial of their mean; below 256 items a bin, every item is drawn by itself.
+    confidence are drawn as one binomial of their mean; with fewer than 256 items per bin, each item is drawn alone.
     """
     check_whole_number("draws", draws, least=1)
     confidence = np.clip(check_simplex("probs", probs).max(axis=1), 0.0, 1.0)
@@ -137,7 +138,8 @@ def smooth_ece(labels: npt.ArrayLike, probs: npt.ArrayLike) -> float:
 
 def reliability_curve(labels: npt.ArrayLike, probs: npt.ArrayLike, *, points: int = 256) -> ReliabilityCurve:
     """Kernel-smoothed accuracy against confidence, at the bandwidth of `smooth_ece`, for drawing."""
-    check_whole_number("points", points, least=1)
+    if check_whole_number("points", points, least=1) > _GRID:
+        raise InputError(f"a curve can have at most {_GRID:,} points", f"got {points:,}", "Ask for fewer")
     confidence, correct = confidence_and_correctness(labels, probs)
     bandwidth = max(smooth_error(residual_grid(confidence, correct))[1], 1e-3)
     hits = smooth_on_grid(_spread_on_grid(confidence, correct), bandwidth)
@@ -145,15 +147,15 @@ def reliability_curve(labels: npt.ArrayLike, probs: npt.ArrayLike, *, points: in
     middle = (np.arange(_GRID) + 0.5) / _GRID
     near = mass * len(confidence) > 1e-3
     curve = np.divide(hits, mass, out=np.full(_GRID, np.nan), where=near)
-    step = max(_GRID // points, 1)
-    return ReliabilityCurve(middle[::step], np.clip(curve[::step], 0, 1), np.maximum(mass[::step], 0), bandwidth)
+    shown = np.arange(points) * _GRID // points
+    return ReliabilityCurve(middle[shown], np.clip(curve[shown], 0, 1), np.maximum(mass[shown], 0), bandwidth)
 
 
 def brier_parts(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> BrierParts:
-    """Decompose the soft Brier score over groups of items with alike predictions.
+    """Decompose the soft Brier score over groups of items with similar predictions.
 
     Groups are made by top class and, within each, equal-mass bins of confidence, about `bins` in all. (Bins of
-    confidence alone would put a sure cat beside a sure dog, and find no resolution in any model.)
+    confidence alone would mix confident cats with confident dogs, and find no resolution in any model.)
     """
     p, q = check_pair(reference, probs)
     return _parts(p, q, alike_predictions(q, bins))
@@ -162,7 +164,7 @@ def brier_parts(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 1
 def correctness_brier_parts(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> BrierParts:
     """Decompose mean (confidence - correct)^2, the Brier score of the top class alone.
 
-    Groups are equal-mass bins of confidence. Items of equal confidence stay together, in the bin of their middle one,
+    Groups are equal-mass bins of confidence. Items of equal confidence stay together, in the bin of the middle one,
     so the order of items does not matter.
 
     Example:
@@ -211,7 +213,7 @@ def alike_predictions(probs: FloatArray, bins: int) -> IntArray:
     """Group of each item, (N,), by top class and equal-mass bins of confidence within it.
 
     Each top class gets bins in proportion to its items, at least one. Items of equal confidence stay together,
-    in the bin of their middle one, so the order of items does not matter.
+    in the bin of the middle one, so the order of items does not matter.
     """
     check_whole_number("bins", bins, least=1)
     top, confidence = probs.argmax(axis=1), probs.max(axis=1)
@@ -226,7 +228,7 @@ def alike_predictions(probs: FloatArray, bins: int) -> IntArray:
 
 
 def _bins_of_equals(confidence: FloatArray, bins: int) -> IntArray:
-    """Equal-mass bin of each item, (N,), without gaps; equal confidences are in the bin of their middle one."""
+    """Equal-mass bin of each item, (N,), without gaps; equal confidences share the bin of the middle one."""
     edges = _bin_edges(len(confidence), min(bins, len(confidence)))
     _, value, size = np.unique(confidence, return_inverse=True, return_counts=True)
     middle = np.cumsum(size) - (size + 1) // 2

@@ -1,4 +1,4 @@
-"""Does the model doubt where people disagree?"""
+"""Is the model uncertain where people disagree?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_pair
+from votewise._checks import FloatArray, check_pair, check_values
+from votewise._errors import InputError
 from votewise._numerics import average_ranks, rankable
 from votewise.metrics.proper import entropy_per_item
 
@@ -21,9 +22,14 @@ def entropy_correlation(reference: npt.ArrayLike, probs: npt.ArrayLike) -> float
     return spearman(rankable(entropy_per_item(p)), rankable(entropy_per_item(q)))
 
 
-def spearman(x: FloatArray, y: FloatArray) -> float:
-    """Spearman rank correlation of two (N,) arrays: Pearson's of their average ranks."""
-    centred = [_centred_ranks(values) for values in (x, y)]
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Spearman rank correlation of two (N,) arrays: Pearson's of their average ranks; NaN if either is constant."""
+    first, second = check_values("x", x), check_values("y", y)
+    if len(first) != len(second):
+        raise InputError(
+            "x and y must have the same length", f"got {len(first)} and {len(second)}", "Line up the items"
+        )
+    centred = [_centred_ranks(values) for values in (first, second)]
     scale = math.sqrt(float(centred[0] @ centred[0]) * float(centred[1] @ centred[1]))
     return float(np.clip(centred[0] @ centred[1] / scale, -1, 1)) if scale > 0 else math.nan
 

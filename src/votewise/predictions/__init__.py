@@ -1,4 +1,4 @@
-"""What a model says: predictions as arrays, lined up with votes, and written for other tools."""
+"""What a model predicts: arrays aligned with votes, and files for other tools."""
 
 from votewise.predictions.read import read_labels as read_labels
 from votewise.predictions.read import read_predictions as read_predictions

@@ -23,7 +23,7 @@ def read_predictions(
             order (without an item column: the items of `votes` in their order); or .npy or array (N, K) with the
             items and classes of `votes` in their order.
         votes: what people said. Items without a prediction are left out of the result.
-        item: name of the item column, if it is not a known one; passed over where the table has none of that name.
+        item: name of the item column, if it is not a known one; ignored if the table has no such column.
         normalize: divide each row by its sum; without it a row that does not sum to one is an error.
 
     Returns:
@@ -59,12 +59,12 @@ def read_predictions(
 def read_labels(
     source: str | os.PathLike[str] | Any, votes: Votes, scored: Votes, *, item: str | None = None
 ) -> IntArray:
-    """Read one hard label an item, lined up with the items that are scored.
+    """Read one hard label per item, aligned with the scored items.
 
     Args:
         source: a table with an item and a label column, or .npy (N,) of class numbers in the order of `votes`.
         votes: all items.
-        scored: those of them that are scored, over all classes.
+        scored: the ones that are scored, over all classes.
         item: name of the item column, if it is not a known one.
 
     Returns:
@@ -94,7 +94,9 @@ def read_labels(
     several = given.item_ids[counts.sum(axis=1) > 1]
     if len(several):
         raise InputError(
-            "labels must be one an item", f"{first_few(several[:5], len(several))} have more", "Keep one row an item"
+            "each item must have one label",
+            f"{first_few(several[:5], len(several))} have more",
+            "Keep one row per item",
         )
     found, order = _line_up(scored.item_ids, given.item_ids, all_known=False)
     if len(found) < scored.n_items:
@@ -121,7 +123,7 @@ def _by_position(probs: FloatArray, votes: Votes, normalize: bool) -> FloatArray
 def _line_up(
     voted: npt.NDArray[np.str_], predicted: npt.NDArray[np.str_], all_known: bool = True
 ) -> tuple[IntArray, IntArray]:
-    """Rows of `voted` that were predicted, in their order, and the row of each in `predicted`."""
+    """Rows of `voted` that were predicted, in order, and the row of each in `predicted`."""
     width = f"<U{max(voted.dtype.itemsize, predicted.dtype.itemsize) // 4}"
     by_name = np.argsort(predicted, kind="stable")
     ordered = predicted[by_name].astype(width)
@@ -132,7 +134,7 @@ def _line_up(
         raise InputError(
             "every predicted item must have votes",
             f"{len(unknown):,} have none ({first_few(unknown[:5], len(unknown))})",
-            "Remove those rows, add their votes, or check that both files write ids alike",
+            "Remove those rows, add their votes, or check that both files write ids the same way",
         )
     return np.flatnonzero(found), by_name[place[found]]
 

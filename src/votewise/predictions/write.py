@@ -16,7 +16,7 @@ from votewise.votes import find_column
 
 SUFFIXES = (".csv", ".parquet", ".npy")
 
-# The item column's name: the first that is no class.
+# The item column's name: the first that is not a class.
 _ITEM_NAMES = ("item", "item_id", "uid", "_item")
 
 
@@ -26,7 +26,7 @@ def item_column(classes: Sequence[str]) -> str:
 
 
 def must_name_item(classes: Sequence[str]) -> bool:
-    """Whether a reader must be told which column is the item, because a class is called like one."""
+    """Whether a reader must be told which column is the item, because a class is named like one."""
     name = item_column(classes)
     try:
         return find_column("item", [name, *classes], None) != name
@@ -47,14 +47,14 @@ def write_predictions(
     *,
     suffix: str | None = None,
 ) -> None:
-    """Write a row an item: its id, and a column for each class; .npy holds the probabilities alone.
+    """Write one row per item: its id, and a column for each class; .npy holds only the probabilities.
 
     Args:
         path: .csv, .parquet or .npy; written whole or not at all.
         item_ids: (N,) text.
         classes: K names.
         probs: (N, K).
-        suffix: which of them, where the path does not tell.
+        suffix: the format, if the suffix of the path is not one of those.
     """
     suffix = suffix or check_prediction_path(path)
     with whole_file(path) as partial:

@@ -1,4 +1,4 @@
-"""How sure is a number? Bootstrap over items."""
+"""How certain is a number? Bootstrap over items."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, IntArray, check_number, check_whole_number
+from votewise._checks import FloatArray, IntArray, check_number, check_values, check_whole_number
 from votewise._random import stream_generator
-from votewise.statistics.paired import check_values
 
-# More items than this are dealt at random into as many groups, and groups are resampled: the spread of a mean
+# More items than this are dealt at random into that many groups, and groups are resampled: the spread of a mean
 # is the same, and the cost no longer grows with resamples x items.
 _MOST_GROUPS = 4096
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its 95 % interval; `low` and `high` are NaN where none makes sense."""
+    """A number with its 95 % interval; `low` and `high` are NaN where there is none."""
 
     value: float
     low: float = math.nan
@@ -39,7 +38,7 @@ class Resamples:
         Args:
             n_items: N, at least 1.
             seed: root seed.
-            resamples: how many; 1,000 fix a 95 % interval to about 3 % of its width.
+            resamples: how many; with 1,000 a 95 % interval is accurate to about 3 % of its width.
         """
         check_whole_number("resamples", resamples, least=1)
         rng = stream_generator(seed, "bootstrap")
@@ -65,7 +64,7 @@ class Resamples:
 def centred_interval(
     value: float, resampled: FloatArray, *, least: float = -math.inf, most: float = math.inf
 ) -> Interval:
-    """A 95 % interval around `value` with the spread of its resampled twins.
+    """A 95 % interval around `value` with the spread of its resampled values.
 
     The resamples' 2.5 % and 97.5 % quantiles are moved so that their mean sits at the value. For a mean that
     changes nothing; for an error that chance alone inflates, such as a calibration error, plain quantiles
@@ -86,14 +85,15 @@ def centred_interval(
 def wilson_interval(value: float, n: int) -> Interval:
     """A share `value` of n items with Wilson's (1927) 95 % interval, which is right near 0 and 1 too.
 
-    A bootstrap of three right answers in three would say: certainly 1.
+    Bootstrapping three right answers out of three would give the interval from 1 to 1.
     """
     check_number("the share", value, 0, 1)
     check_whole_number("n", n, least=1)
     z2 = 1.959964**2
     centre = (value + z2 / (2 * n)) / (1 + z2 / n)
     half = math.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return Interval(value, max(centre - half, 0.0), min(centre + half, 1.0))
+    # At 0 and 1 the formula misses the share itself by rounding.
+    return Interval(value, min(max(centre - half, 0.0), value), max(min(centre + half, 1.0), value))
 
 
 def bootstrap_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = 1000) -> Interval:

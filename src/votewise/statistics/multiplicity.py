@@ -1,13 +1,12 @@
-"""Several tests at once."""
+"""Correction for several tests at once."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray
+from votewise._checks import FloatArray, check_values
 from votewise._errors import InputError
-from votewise.statistics.paired import check_values
 
 
 def holm(p_values: npt.ArrayLike) -> FloatArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_choice
+from votewise._checks import FloatArray, check_choice, check_values
 from votewise._errors import InputError
 
 ALTERNATIVES = ("two-sided", "less", "greater")
@@ -42,7 +42,7 @@ class Comparison:
         n: pairs.
         mean: of the differences.
         sd: of the differences, n - 1 in the divisor; NaN for one pair.
-        wins: pairs with a below b.
+        wins: pairs in which a is better.
         test: two-sided signed-rank test.
     """
 
@@ -56,7 +56,8 @@ class Comparison:
 def wilcoxon(differences: npt.ArrayLike, *, alternative: str = "two-sided") -> Wilcoxon:
     """Exact Wilcoxon signed-rank test that differences are symmetric about zero.
 
-    Zeros are dropped; tied sizes share their mean rank, and the distribution is exact with them too.
+    Zeros are dropped; tied sizes share their mean rank, and the distribution is exact with them too. Differences are
+    rounded to 12 digits of the largest, so that the noise of subtraction does not break ties.
 
     Args:
         differences: (n,) a - b for each pair.
@@ -67,33 +68,42 @@ def wilcoxon(differences: npt.ArrayLike, *, alternative: str = "two-sided") -> W
         0.03125
     """
     check_choice("alternative", alternative, ALTERNATIVES)
-    values = check_values("differences", differences)
+    values = _rounded(check_values("differences", differences))
     values = values[values != 0]
     n = len(values)
     if n == 0:
         return Wilcoxon(0.0, 1.0, 0, alternative)
     _, place, times = np.unique(np.abs(values), return_inverse=True, return_counts=True)
-    doubled = (2 * np.cumsum(times) - times + 1)[place]  # twice the mean rank: whole numbers, also with ties
+    doubled = (2 * np.cumsum(times) - times + 1)[place]  # twice the mean rank: whole numbers, even with ties
     above = int(doubled[values > 0].sum())
     tail = _exact_tails(doubled, above) if n <= _MOST_EXACT else _normal_tails(doubled / 2, above / 2)
     p = {"less": tail[0], "greater": tail[1], "two-sided": min(1.0, 2 * min(tail))}[alternative]
     return Wilcoxon(above / 2, float(p), n, alternative)
 
 
-def compare_paired(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:
-    """Compare two methods on the same seeds, smaller being better for `wins`."""
+def compare_paired(a: npt.ArrayLike, b: npt.ArrayLike, *, greater_is_better: bool = False) -> Comparison:
+    """Compare two methods on the same seeds.
+
+    Args:
+        a: (n,) scores of the first method.
+        b: (n,) scores of the second.
+        greater_is_better: whether a pair is won by the larger score, as with accuracy, or by the smaller, as with NLL.
+    """
     first, second = check_values("a", a), check_values("b", b)
     if first.shape != second.shape:
         raise InputError(
-            "paired values must be equally many", f"got {len(first)} and {len(second)}", "Line up the seeds"
+            "paired values must have the same length", f"got {len(first)} and {len(second)}", "Line up the seeds"
         )
-    # Equal differences of rounded scores differ by the noise of subtraction; rounding makes them the ties they are.
-    scale = max(float(np.abs(np.concatenate([first, second])).max()), 1e-300)
-    differences = ((first - second) / scale).round(12) * scale
+    differences = _rounded(first - second, float(np.abs(np.concatenate([first, second])).max()))
     sd = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan
-    return Comparison(
-        len(differences), float(differences.mean()), sd, int((differences < 0).sum()), wilcoxon(differences)
-    )
+    better = differences > 0 if greater_is_better else differences < 0
+    return Comparison(len(differences), float(differences.mean()), sd, int(better.sum()), wilcoxon(differences))
+
+
+def _rounded(differences: FloatArray, scale: float | None = None) -> FloatArray:
+    """Differences rounded to 12 digits of a scale, their largest if left out, so that ties are equal."""
+    scale = max(float(np.abs(differences).max()) if scale is None else scale, 1e-300)
+    return np.asarray((differences / scale).round(12) * scale)
 
 
 def _exact_tails(doubled: npt.NDArray[np.int64], above: int) -> tuple[float, float]:
@@ -101,7 +111,7 @@ def _exact_tails(doubled: npt.NDArray[np.int64], above: int) -> tuple[float, flo
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0
     for rank in doubled:
-        # Halving as we go keeps the counts of 2^n sign patterns within range; powers of two lose nothing.
+        # Halving as we go keeps the counts of 2^n sign patterns within range, and halving is exact.
         shifted = np.zeros_like(ways)
         shifted[rank:] = ways[:-rank]
         ways = (ways + shifted) / 2
@@ -115,14 +125,3 @@ def _normal_tails(ranks: FloatArray, above: float) -> tuple[float, float]:
         0.5 * math.erfc(-(above - mean + 0.5) / sd / math.sqrt(2)),
         0.5 * math.erfc((above - mean - 0.5) / sd / math.sqrt(2)),
     )
-
-
-def check_values(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Return a list of finite numbers, at least one, as (n,) float64."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full(1, np.nan)
-    if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
-        raise InputError(f"{name} must be a list of finite numbers", f"got {values!r}", "Pass at least one number")
-    return array

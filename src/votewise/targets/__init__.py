@@ -1,7 +1,7 @@
 """What we believe: votes to distributions."""
 
-from votewise.targets.dawid_skene import DawidSkene as DawidSkene
-from votewise.targets.dawid_skene import dawid_skene as dawid_skene
+from votewise.targets._dawid_skene import DawidSkene as DawidSkene
+from votewise.targets._dawid_skene import dawid_skene as dawid_skene
 from votewise.targets.dirichlet import dirichlet_smoothed as dirichlet_smoothed
 from votewise.targets.dirichlet import fit_dirichlet_prior as fit_dirichlet_prior
 from votewise.targets.majority import TIE_RULES as TIE_RULES

@@ -1,4 +1,4 @@
-"""Few votes, gently: shares pulled towards a prior that is given or learnt from all items."""
+"""Smoothing for few votes: shares pulled towards a prior, given or learnt from all items."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fit_dirichlet_prior(votes: Votes) -> FloatArray:
     """The Dirichlet prior, (K,) pseudo-votes, under which the counts are likeliest (empirical Bayes).
 
     Maximises the Dirichlet-multinomial likelihood over all items (Minka 2000, "Estimating a Dirichlet
-    distribution"). A class nobody chose gets the least weight there is.
+    distribution"). A class nobody chose gets the smallest weight allowed.
     """
     from scipy.optimize import minimize
     from scipy.special import digamma, gammaln

@@ -1,4 +1,4 @@
-"""The verdict: one class an item, with the rule for ties said aloud."""
+"""The verdict: one class per item, with an explicit rule for ties."""
 
 from __future__ import annotations
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_kind, check_number, check_simplex, frozen
+from votewise._checks import FloatArray, check_kind, check_number, check_simplex, own, rebuilt
 from votewise._errors import InputError
 from votewise.votes import Votes, check_votes
+from votewise.votes.table import check_class_names, check_item_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,7 @@ class Targets:
         probs: (N, K) float64, rows sum to one.
         item_ids: (N,) text.
         classes: K names.
-        provenance: how they came to be, e.g. "vote share".
+        provenance: how they were made, e.g. "vote share".
     """
 
     probs: FloatArray
@@ -30,15 +32,22 @@ class Targets:
 
     def __post_init__(self) -> None:
         """Check the distributions and make the arrays read-only."""
-        probs, ids = check_simplex("targets", self.probs), np.asarray(self.item_ids, dtype=np.str_)
-        if probs.shape != (len(ids), len(self.classes)):
+        probs, classes = check_simplex("targets", self.probs), check_class_names(self.classes)
+        ids: Any = self.item_ids
+        if not isinstance(ids, np.ndarray) or ids.dtype.kind != "U":
+            ids = check_item_ids(ids)
+        if probs.shape != (len(ids), len(classes)):
             raise InputError(
-                f"targets for {len(ids)} items and {len(self.classes)} classes must have that shape",
+                f"targets for {len(ids)} items and {len(classes)} classes must have that shape",
                 f"theirs is {probs.shape}",
-                "Give one row an item and one column a class",
+                "Give one row per item and one column per class",
             )
-        object.__setattr__(self, "probs", frozen(probs))
-        object.__setattr__(self, "item_ids", frozen(ids))
+        for name, value in (("probs", own(probs)), ("item_ids", own(ids)), ("classes", classes)):
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are read-only too."""
+        return rebuilt(self)
 
 
 def as_targets(source: Votes | Targets) -> Targets:

@@ -19,11 +19,11 @@ _MOST_SAMPLED = 10**9
 
 @dataclass(frozen=True)
 class Reliability:
-    """How well the votes fix an item's entropy.
+    """How well the votes determine an item's entropy.
 
     Attributes:
         split_half: mean Spearman correlation between the entropies of two random halves of the votes.
-        reliability: what Spearman-Brown makes of it for all the votes: 2r / (1 + r).
+        reliability: the Spearman-Brown estimate for all the votes: 2r / (1 + r).
         ceiling: square root of the reliability: the best entropy correlation a model can reach.
     """
 
@@ -91,7 +91,7 @@ def entropy_reliability(votes: Votes, *, seed: int = 0, splits: int = 20) -> Rel
     """Split-half reliability of the items' entropies, or None where it is undefined.
 
     Each item's votes are halved at random (an odd one goes to the second half); the entropies of the two
-    halves are correlated over items. Undefined with one vote an item, or when no half disagrees.
+    halves are correlated over items. Undefined with one vote per item, or when no half disagrees.
     """
     counts = _pairable(votes.require_counts("split-half reliability"))
     if len(counts) < 3 or counts.sum(axis=1).max() >= _MOST_SAMPLED:

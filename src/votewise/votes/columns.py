@@ -1,4 +1,4 @@
-"""Which column is which: the names annotation tables use, and what the caller says instead."""
+"""Which column is which: the names annotation tables use, or the ones the caller gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from votewise._errors import InputError
 INDEX_COLUMN = "Unnamed: 0"
 _UNNAMED = frozenset({"", "unnamed:_0", "_index_level_0_"})
 
-# In each role the first group of names is unmistakable; a later one is taken only where the earlier are absent.
+# In each role the first group of names is unmistakable; a later one is used only if the earlier ones are absent.
 _ALIASES: dict[str, tuple[frozenset[str], ...]] = {
     "item": (
         frozenset(
@@ -75,7 +75,7 @@ _ALIASES: dict[str, tuple[frozenset[str], ...]] = {
     "truth": (frozenset(["label", "true_label", "gold_label", "gold", "target"]),),
 }
 
-# Names that count rows as often as items.
+# Names that are used for row counters as often as for items.
 _ROW_COUNTERS = frozenset({"id", "index"}) | _UNNAMED
 
 _ANNOTATOR_COLUMN = re.compile(
@@ -106,7 +106,7 @@ def find_column(role: str, names: Sequence[str], chosen: str | None) -> str | No
             raise InputError(
                 f"one column must be the {role}",
                 f"{first_few(found)} could all be",
-                f"Say which with {role}= (--{role})",
+                f"Choose one with {role}= (--{role})",
             )
         if found:
             return found[0]
@@ -119,7 +119,7 @@ def has_known(role: str, names: Sequence[object]) -> bool:
 
 
 def may_count_rows(name: str) -> bool:
-    """Whether a column of this name is as often a counter of rows as an item."""
+    """Whether a column of this name is a row counter as often as an item."""
     return _canonical(name) in _ROW_COUNTERS
 
 
@@ -129,12 +129,12 @@ def looks_like_annotators(names: Sequence[str]) -> bool:
 
 
 def without_unnamed_index(names: Sequence[str], item: str | None) -> list[str]:
-    """The columns without an index that came along by accident, where another column is the item."""
+    """The columns without an accidental index, where another column is the item."""
     return [name for name in names if item is None or name == item or _canonical(name) not in _UNNAMED]
 
 
 def without_any_index(names: Sequence[str]) -> list[str]:
-    """The columns without an index that came along: in a table of single votes it counts rows, never items."""
+    """The columns without an accidental index: in a table of single votes it counts rows, never items."""
     return [name for name in names if _canonical(name) not in _UNNAMED]
 
 

@@ -145,8 +145,8 @@ def _encode_by_address(numbers: pl.Series | None) -> tuple[IndexArray, npt.NDArr
 def _encode_by_hash(column: pl.Series) -> tuple[IndexArray, npt.NDArray[Any]]:
     """Codes of any values and the first row of each code, by sorting hashes.
 
-    What is sorted is one 64-bit word a row, the leading bits of a hash above the row number: equal values come
-    to stand side by side, in the order of their rows. The few different values whose leading bits agree are
+    What is sorted is one 64-bit word per row, the leading bits of a hash above the row number: equal values end
+    up side by side, in the order of their rows. The few different values whose leading bits agree are
     told apart by a second hash; for both to agree has a chance below 1e-15 in the largest table memory holds.
     """
     import polars as pl
@@ -192,7 +192,7 @@ def text_array(names: pl.Series) -> npt.NDArray[np.str_]:
 
 
 def _take(values: npt.NDArray[np.uint64], order: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """`values[order]` in two threads: a random walk through memory mostly waits, and NumPy lets go of the lock."""
+    """`values[order]` in two threads: a random walk through memory mostly waits, and NumPy releases the lock."""
     taken = np.empty(len(order), dtype=values.dtype)
     halves = (slice(None, len(order) // 2), slice(len(order) // 2, None))
     with ThreadPoolExecutor(2) as pool:

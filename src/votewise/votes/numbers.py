@@ -1,4 +1,4 @@
-"""Tables with a row an item and a column a class: counts, probabilities, predictions."""
+"""Tables with one row per item and one column per class: counts, probabilities, predictions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _numbers(column: pl.Series, what: str) -> FloatArray:
             f"{what} must be numbers",
             f"column {column.name!r} has {len(rows):,} other cells "
             f"(rows {first_few((rows.head(5) + 1).to_list(), len(rows))})",
-            "Fill them in (0 where nobody voted), or say form='wide' (--form wide) if the columns are annotators"
+            "Fill them in (0 where nobody voted), or pass form='wide' (--form wide) if the columns are annotators"
             if what != "predictions"
             else "Fill them in or remove the column; name the item column with item= (--item)",
         )
@@ -104,7 +104,7 @@ def _numbers(column: pl.Series, what: str) -> FloatArray:
 
 
 def to_float(column: pl.Series) -> pl.Series:
-    """A column as float64, null where a cell is no number."""
+    """A column as float64, null where a cell is not a number."""
     import polars as pl
 
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
@@ -115,7 +115,7 @@ def to_float(column: pl.Series) -> pl.Series:
 
 
 def _refuse_unnamed_ids(first: FloatArray, names: list[str], what: str) -> None:
-    """Refuse a table whose first column is surely a number for each item under a name we do not know."""
+    """Refuse a table whose first column is clearly a numeric id under an unknown name."""
     if (
         len(names) > 1
         and len(first) >= _ROWS_THAT_TELL
@@ -124,6 +124,6 @@ def _refuse_unnamed_ids(first: FloatArray, names: list[str], what: str) -> None:
     ):
         raise InputError(
             f"each column of a table of {what} must be a class",
-            f"column {names[0]!r} has another whole number in every row, like ids",
-            f"Say item={names[0]!r} (--item {names[0]})",
+            f"column {names[0]!r} has a different whole number in every row, like ids",
+            f"Pass item={names[0]!r} (--item {names[0]})",
         )

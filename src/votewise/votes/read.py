@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from votewise.votes.columns import (
 from votewise.votes.numbers import is_mostly_numbers, is_number_column, number_table
 from votewise.votes.sources import column_names, engine_errors, open_source
 from votewise.votes.table import Votes, check_class_names, check_item_ids, row_numbers, sort_classes
-from votewise.votes.tally import MISSING_WORDS, Rules, as_text, plain_numbers, tally
+from votewise.votes.tally import MISSING_WORDS, Rules, as_text, empty_items, plain_numbers, tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,12 +45,12 @@ def read_votes(
     source: Any,
     *,
     form: str | None = None,
-    format: str | None = None,  # noqa: A002, as users say it
+    format: str | None = None,  # noqa: A002, the word users know
     question: str | None = None,
     item: str | None = None,
     annotator: str | None = None,
     label: str | None = None,
-    classes: Sequence[str] | None = None,
+    classes: Iterable[object] | None = None,
     duplicates: str | None = None,
     several: str = "error",
     missing: str = "error",
@@ -58,22 +58,22 @@ def read_votes(
 ) -> Votes:
     """Read votes from a file, a frame or an array.
 
-    Four forms are known. *long*: one row a vote, with an item, a label and perhaps an annotator column.
-    *wide*: one row an item, one column an annotator, gaps empty or -1 (unless `classes` names it or another label
-    is negative). *counts*: one row an item, one
-    column a class, whole numbers. *probabilities*: the same with shares that sum to one.
+    Four forms are known. *long*: one row per vote, with an item, a label and perhaps an annotator column.
+    *wide*: one row per item, one column per annotator, gaps empty or -1 (unless `classes` names it or another label
+    is negative). *counts*: one row per item, one column per class, whole numbers. *probabilities*: the same with
+    shares that sum to one.
 
     Without `form`, a table with a known item and label column is long; a table of numbers is counts, or
     probabilities if any number is fractional; a table of words, or with columns named like annotators,
     is wide. Anything else is an error that asks for `form`.
 
     Exports of annotation tools (.json, and tables and .jsonl with the tool's own names) are recognised, too, unless
-    `form`, `annotator` or `label` say that the source is a table. What they hold beside votes (skipped and repeated
-    answers) is left out and told in `Votes.notes`.
+    `form`, `annotator` or `label` say that the source is a table. Whatever else they hold (skipped and repeated
+    answers) is left out and reported in `Votes.notes`.
 
     Args:
         source: path to .csv, .tsv, .parquet, .jsonl, .json or .npy; pandas, polars or pyarrow frame; NumPy array.
-        form: "long", "wide", "counts" or "probabilities".
+        form: "long", "wide", "counts" or "probabilities"; recognised if left out.
         format: name of an export, one of `votewise.votes.FORMATS`.
         question: in an export with several questions, the one whose answers are votes.
         item: name of the item column; known names (task, item_id, uid, ...) are found without it. In an export, the
@@ -121,7 +121,7 @@ def read_votes(
 
 
 def _is_plain(source: Any, form: str | None, columns: _Columns, export: str | None) -> bool:
-    """Whether the source is surely no export: the caller names what tables alone have, or it is an array."""
+    """Whether the source cannot be an export: the caller names what only tables have, or it is an array."""
     named = [name for name in ("annotator", "label") if getattr(columns, name) is not None] + ["form"] * (
         form is not None
     )
@@ -138,7 +138,7 @@ def _is_plain(source: Any, form: str | None, columns: _Columns, export: str | No
 
 
 def _read_export(source: Any, format: str | None, asked: exports.Asked) -> tuple[Votes | None, Any]:  # noqa: A002
-    """The votes of an export; none if the source is a table, which is handed back opened where that happens once."""
+    """The votes of an export, or None if the source is a plain table; and the source, perhaps opened."""
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
     if path is not None and path.suffix.lower() in (".json", ".jsonl"):
         votes = exports.read_tree(path, format, asked)
@@ -177,8 +177,8 @@ def _detect_form(table: pl.LazyFrame, names: list[str], columns: _Columns) -> st
     hint = "It looks separated by semicolons: save it with commas" if len(names) == 1 and ";" in names[0] else None
     raise InputError(
         "the columns must show which form the table has",
-        f"{first_few(names)} fit none (long: item and label; wide: a column an annotator; counts: a column a class)",
-        hint or "Name the columns with item=, annotator=, label= (--item, --annotator, --label) or say form= (--form)",
+        f"{first_few(names)} fit no form (long: item and label; wide: one column per annotator; counts: one per class)",
+        hint or "Name the columns with item=, annotator=, label= (--item, --annotator, --label) or pass form= (--form)",
     )
 
 
@@ -218,8 +218,8 @@ def _read_long(source: Any, names: list[str], columns: _Columns, rules: Rules) -
     ):
         raise InputError(
             "the item column must name items",
-            f"{named['item']!r} differs in every row, as a counter of rows does",
-            "Say which column is the item with item= (--item)",
+            f"{named['item']!r} differs in every row, like a row counter",
+            "Name the item column with item= (--item)",
         )
     return votes
 
@@ -241,7 +241,7 @@ def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: 
         else:
             ids = check_item_ids(as_text(frame[item], "item").fill_null("").str.strip_chars().to_list())
         labels = pl.concat([as_text(frame[name], "label").rename("label") for name in annotators])
-    # Gaps are no fault in a wide table: nobody asks everybody everything.
+    # Gaps are normal in a wide table: not everybody is asked everything.
     gaps = _gap_words(labels, rules.classes)
     owners = pl.Series(np.repeat(np.array(annotators), frame.height))
     items = pl.Series(np.tile(ids, len(annotators)))
@@ -249,11 +249,11 @@ def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: 
     marked = int(labels.is_in(list(gaps)).sum())
     told = f", -1 taken as 'not asked' in {marked:,} cells (name it in classes if it is one)" if marked else ""
     provenance = f"wide table, {where}, {len(annotators)} annotator columns{told}"
-    return tally(items, owners, labels, replace(rules, missing="drop", gaps=gaps), provenance)
+    return tally(items, owners, labels, replace(rules, missing="gap", gaps=gaps), provenance)
 
 
 def _first_column_of_ids(frame: pl.DataFrame) -> str | None:
-    """The first column of a wide table, if it is surely the items': another text in each row, none of them a label.
+    """The first column of a wide table, if it surely names items: a different text in each row, none of them a label.
 
     Annotators may be few and disagree, so a column of numbers counts only where the others are named like annotators.
     """
@@ -304,13 +304,12 @@ def _read_array(array: npt.NDArray[Any], form: str | None, rules: Rules) -> Vote
 def _from_matrix(
     matrix: FloatArray, form: str, rules: Rules, ids: npt.NDArray[np.str_], classes: Sequence[str] | None
 ) -> Votes:
-    if rules.empty == "drop":
-        kept = matrix.any(axis=1)
-        if not kept.any():
-            raise InputError("at least one item must have a vote", "none has", "Check the table")
-        matrix, ids = matrix[kept], ids[kept]
+    kept = matrix.any(axis=1) if rules.empty == "drop" else np.ones(len(matrix), dtype=np.bool_)
+    if not kept.any():
+        raise InputError("at least one item must have a vote", "none has", "Check the table")
     build = Votes.from_counts if form == "counts" else Votes.from_probabilities
-    return build(matrix, item_ids=ids, classes=classes)  # type: ignore[arg-type]
+    votes = build(matrix[kept], item_ids=ids[kept], classes=classes)
+    return replace(votes, notes=tuple(empty_items(int((~kept).sum()))))
 
 
 def _gap_words(labels: pl.Series, classes: tuple[str, ...] | None) -> frozenset[str]:

@@ -12,8 +12,8 @@ from votewise._checks import FloatArray, IntArray, check_number, check_whole_num
 from votewise._errors import InputError
 from votewise._random import KeyArray, cumulative, draw_classes, item_keys, random_bits, stream_key, unit_interval
 
-# A shuffle holds one or two bytes a vote, and sorts 8-byte words a block at a time. Larger counts are a
-# mistake of units, or votes that nobody delivers one by one.
+# A shuffle holds one or two bytes per vote, and sorts 8-byte words one block at a time. Larger counts are a
+# mistake of units, or votes that nobody would deliver one by one.
 _MOST_SHUFFLED = 2**31
 _MOST_SHUFFLED_AN_ITEM = 2**20
 _BLOCK = 2**20
@@ -25,7 +25,7 @@ def redraw_counts(probs: FloatArray, item_ids: npt.NDArray[np.str_], k: int, see
 
     Each of the k draws is its own stream, so draws for different k are independent, not nested.
     """
-    k = check_whole_number("k, the votes to draw for an item,", k, least=1)
+    k = check_whole_number("k, the votes to draw per item,", k, least=1)
     cdf, keys = cumulative(probs), item_keys(item_ids)
     counts = np.zeros(probs.shape, dtype=np.int64)
     rows = np.arange(len(probs))
@@ -37,7 +37,7 @@ def redraw_counts(probs: FloatArray, item_ids: npt.NDArray[np.str_], k: int, see
 
 def draw_without_replacement(counts: IntArray, item_ids: npt.NDArray[np.str_], k: int, seed: int) -> IntArray:
     """The first k votes of each item's shuffled votes, counted, (N, K) int64; all of them if there are fewer."""
-    k = check_whole_number("k, the votes to draw for an item,", k, least=1)
+    k = check_whole_number("k, the votes to draw per item,", k, least=1)
     order, start, length = shuffled_votes(counts, item_ids, stream_key(seed, "subsample without replacement"))
     drawn = np.zeros(counts.shape, dtype=np.int64)
     rows = np.arange(len(counts))
@@ -64,8 +64,8 @@ def shuffled_votes(
     length = counts.sum(axis=1)
     if length.sum() > _MOST_SHUFFLED or length.max() > _MOST_SHUFFLED_AN_ITEM:
         raise InputError(
-            f"votes to shuffle must number at most {_MOST_SHUFFLED:,}, and {_MOST_SHUFFLED_AN_ITEM:,} an item",
-            f"the counts sum to {length.sum():,} with up to {length.max():,} an item",
+            f"votes to shuffle must number at most {_MOST_SHUFFLED:,}, and {_MOST_SHUFFLED_AN_ITEM:,} per item",
+            f"the counts sum to {length.sum():,} with up to {length.max():,} per item",
             "Use soft or sls, which need shares only, or check the units of the counts",
         )
     start = np.concatenate([[0], np.cumsum(length)[:-1]])
@@ -92,7 +92,7 @@ def stratified_split(
         raise InputError(
             "a split must leave at least one item on each side",
             f"{fraction!r} of {len(item_ids)} items does not",
-            "Change it",
+            "Choose another fraction",
         )
     if strata.shape != (len(item_ids),):
         raise InputError(
@@ -100,7 +100,14 @@ def stratified_split(
             f"got shape {strata.shape}",
             "Line them up",
         )
-    _, group = np.unique(strata, return_inverse=True)
+    try:
+        _, group = np.unique(strata, return_inverse=True)
+    except TypeError:
+        raise InputError(
+            "strata must be all text or all numbers",
+            "they cannot be put into order",
+            "Give each item a group of one kind",
+        ) from None
     quota = np.bincount(group) * fraction
     held = np.floor(quota).astype(np.int64)
     short = round(fraction * len(group)) - int(held.sum())
@@ -115,7 +122,7 @@ def stratified_split(
 
 
 def _rows_by_length(length: IntArray) -> Iterator[IntArray]:
-    """Row numbers of items with equally many votes, so that their shuffles are sorts of one matrix."""
+    """Row numbers of items with equally many votes, so that one matrix sort shuffles them all."""
     order = np.argsort(length, kind="stable")
     yield from np.split(order, np.flatnonzero(np.diff(length[order])) + 1)
 

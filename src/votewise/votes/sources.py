@@ -69,21 +69,19 @@ def engine_errors(what: str) -> Iterator[None]:
 
 
 def column_names(table: pl.LazyFrame, what: str) -> list[str]:
-    """The table's column names, each there once."""
+    """The table's column names, which must be distinct."""
     with engine_errors(what):
         names = table.collect_schema().names()
     # Polars renames a repeated CSV column silently; a class or annotator given twice is a mistake to report.
     repeated = [name for name in names if (stem := re.sub(r"_duplicated_\d+$", "", name)) != name and stem in names]
     if repeated:
         stems = [re.sub(r"_duplicated_\d+$", "", name) for name in repeated]
-        raise InputError(
-            "column names must be different", f"{first_few(stems)} stands there twice", "Rename one of them"
-        )
+        raise InputError("column names must be different", f"{first_few(stems)} appears twice", "Rename one of them")
     return names
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path that leads to no file."""
+    """Refuse a path that is not a file."""
     if path.is_dir():
         raise InputError("the table must be a file", f"{str(path)!r} is a folder", "Name a file inside it")
     if not path.is_file():
@@ -117,7 +115,7 @@ def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) ->
 
 
 def _open_parquet(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame:
-    """A Parquet file by way of Arrow: on a damaged page Polars would end the whole process, Arrow raises."""
+    """A Parquet file read through Arrow: on a damaged page Polars would end the whole process, while Arrow raises."""
     import polars as pl
     from pyarrow import dataset, parquet  # type: ignore[import-untyped]
 
@@ -156,9 +154,9 @@ def _open_frame(source: Any) -> pl.LazyFrame:
     module = type(source).__module__.partition(".")[0]
     if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
-            "votes must be a path, a pandas, polars or pyarrow frame, or a NumPy array",
+            "a table must be a path, a pandas, polars or pyarrow frame, or a NumPy array",
             f"got {type(source).__name__}",
-            "Convert it to one of those",
+            "Convert it to one of those, e.g. a tensor with .numpy()",
         )
     with engine_errors("the frame"):
         return pl.DataFrame(source).lazy() if module != "pandas" else _from_pandas(source)
@@ -173,7 +171,7 @@ def _from_pandas(frame: Any) -> pl.LazyFrame:
         named = [name for name in index.names if name is not None]
         if index.nlevels == 1 and type(index).__name__ != "RangeIndex":
             known = named and any(has_known(role, named) for role in ("item", "annotator", "label"))
-            nameless = INDEX_COLUMN if not named else "item"  # a name we do not know, of an index: surely the items'
+            nameless = INDEX_COLUMN if not named else "item"  # an index with an unknown name surely names items
             taken = has_known("item", frame.columns)
             name = named[0] if known or (named and taken) else nameless
             frame = frame.reset_index(names=name) if name not in frame.columns else frame
@@ -182,7 +180,7 @@ def _from_pandas(frame: Any) -> pl.LazyFrame:
         return pl.from_pandas(frame.rename(columns=str)).lazy()
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(
-            "a pandas frame must have different column names and one type a column",
+            "a pandas frame must have distinct column names and one type per column",
             f"reading it failed: {error}",
-            "Mend those columns",
+            "Fix those columns",
         ) from None

@@ -1,8 +1,8 @@
-"""What people said: the one object every other room starts from."""
+"""What people said: the object every other package starts from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,14 +19,19 @@ from votewise._checks import (
     check_simplex,
     first_few,
     frozen,
+    rebuilt,
 )
 from votewise._errors import InputError
+from votewise._numerics import top_classes
 from votewise.votes import sampling
 
 StrArray = npt.NDArray[np.str_]
 
-# Sums of counts must stay exact in int64 and in float64 alike.
+# Sums of counts must stay exact in both int64 and float64.
 _MOST_VOTES = 2**53
+
+# NumPy's text is as wide as its longest entry, so a document taken for an id would be paid for in every row.
+MOST_LETTERS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,10 @@ class Ballots:
         for name in ("item", "annotator", "label", "annotator_ids"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are read-only too."""
+        return rebuilt(self)
+
     def __len__(self) -> int:
         """The number of votes."""
         return len(self.item)
@@ -59,8 +68,8 @@ class Ballots:
 class Votes:
     """The votes of N items over K classes.
 
-    Build one with `read_votes`, `Votes.from_counts` or `Votes.from_probabilities`. Either `counts` or
-    `stated` is there: some data sets publish shares without saying how many people voted.
+    Build one with `read_votes`, `Votes.from_counts` or `Votes.from_probabilities`. One of `counts` and
+    `stated` is set: some data sets publish shares without saying how many people voted.
 
     Attributes:
         item_ids: (N,) text, unique, in the order the source first names them.
@@ -69,7 +78,7 @@ class Votes:
         stated: (N, K) float64, rows sum to one; None where counts are known.
         ballots: every single vote with its annotator; None where the source does not say.
         provenance: how the source was read, e.g. "long table, items in 'task', labels in 'label'".
-        notes: what reading left out or took otherwise than written, a sentence each.
+        notes: what reading left out or changed, one sentence each.
     """
 
     item_ids: StrArray
@@ -86,14 +95,18 @@ class Votes:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are read-only too."""
+        return rebuilt(self)
+
     @classmethod
     def from_counts(
-        cls, counts: npt.ArrayLike, *, item_ids: Sequence[str] | None = None, classes: Sequence[str] | None = None
+        cls, counts: npt.ArrayLike, *, item_ids: Iterable[object] | None = None, classes: Iterable[object] | None = None
     ) -> Votes:
         """Votes from an (N, K) table of how many people chose each class.
 
         Args:
-            counts: whole numbers, not negative, each row at least one vote.
+            counts: whole numbers, not negative, each row at least one vote. For a frame use `read_votes`.
             item_ids: N unique names; the row numbers if left out.
             classes: K unique names, in column order; the column numbers if left out.
 
@@ -102,15 +115,17 @@ class Votes:
             array([[0.75, 0.25],
                    [0.  , 1.  ]])
         """
+        _refuse_frame("counts", counts)
         matrix = check_matrix("counts", counts)
         ids, names = _name_rows_and_columns(matrix, item_ids, classes)
         return cls(ids, names, check_counts(matrix, ids))
 
     @classmethod
     def from_probabilities(
-        cls, probs: npt.ArrayLike, *, item_ids: Sequence[str] | None = None, classes: Sequence[str] | None = None
+        cls, probs: npt.ArrayLike, *, item_ids: Iterable[object] | None = None, classes: Iterable[object] | None = None
     ) -> Votes:
         """Votes from an (N, K) table of vote shares whose numbers of voters are unknown."""
+        _refuse_frame("probabilities", probs)
         matrix = check_simplex("probabilities", probs)
         ids, names = _name_rows_and_columns(matrix, item_ids, classes)
         return cls(ids, names, None, matrix.copy())
@@ -134,7 +149,7 @@ class Votes:
         return frozen(self.counts / self.counts.sum(axis=1, keepdims=True))
 
     def require_counts(self, purpose: str) -> IntArray:
-        """Return the counts, or say that `purpose` cannot do without them."""
+        """Return the counts, or raise the error that `purpose` needs them."""
         if self.counts is None:
             raise InputError(
                 f"{purpose} needs the number of votes for each class",
@@ -144,11 +159,11 @@ class Votes:
         return self.counts
 
     def require_ballots(self, purpose: str) -> Ballots:
-        """Return the single votes, or say that `purpose` cannot do without annotators."""
+        """Return the single votes, or raise the error that `purpose` needs them."""
         if self.ballots is None:
             raise InputError(
                 f"{purpose} needs every single vote with its annotator",
-                "these votes are known only in sum",
+                "only the totals of these votes are known",
                 "Give a long or wide table that names the annotators",
             )
         return self.ballots
@@ -160,7 +175,7 @@ class Votes:
         """
         rows = check_rows(items, self.n_items)
         if not len(rows) or len(np.unique(rows)) < len(rows):
-            got = "some come more than once" if len(rows) else "got none"
+            got = "some appear more than once" if len(rows) else "got none"
             raise InputError("items must be different row numbers, at least one", got, "Take each item once")
         return Votes(
             self.item_ids[rows],
@@ -169,9 +184,10 @@ class Votes:
             None if self.stated is None else self.stated[rows],
             None if self.ballots is None else _take_ballots(self.ballots, rows, self.n_items),
             self.provenance,
+            self.notes,
         )
 
-    def with_classes(self, classes: Sequence[str]) -> Votes:
+    def with_classes(self, classes: Iterable[object]) -> Votes:
         """The same votes over another class list, which must name every class that got a vote.
 
         Args:
@@ -204,14 +220,15 @@ class Votes:
             None if self.stated is None else spread(self.stated),
             ballots,
             self.provenance,
+            self.notes,
         )
 
     def subsample(self, k: int, *, seed: int, replace: bool = True) -> Votes:
-        """K votes an item: a multinomial redraw (as in arXiv 2605.20642) or a draw of k of the votes given.
+        """K votes per item: a multinomial redraw (as in arXiv 2605.20642) or a draw of k of the votes given.
 
         Args:
-            k: votes an item; without replacement an item with fewer keeps all it has.
-            seed: root seed; the draw of an item depends on the seed, k and its id alone.
+            k: votes per item; without replacement an item with fewer keeps all of them.
+            seed: root seed; the draw of an item depends only on the seed, k and its id.
             replace: draw with replacement from the vote share; if False, from the votes themselves.
         """
         if replace:
@@ -223,19 +240,19 @@ class Votes:
         return Votes(self.item_ids, self.classes, counts, provenance=f"{k} votes drawn from: {self.provenance}")
 
     def split(self, fraction: float, *, seed: int, strata: npt.ArrayLike | None = None) -> tuple[IntArray, IntArray]:
-        """Row numbers of a stratified split: the rest, and `fraction` of the items held out.
+        """Row numbers of a stratified split: those kept, and the `fraction` held out.
 
         Args:
             fraction: share of items to hold out, between 0 and 1.
             seed: root seed.
             strata: (N,) a group for each item, e.g. its true label; the majority class if left out.
         """
-        groups = self.probs.argmax(axis=1) if strata is None else np.asarray(strata)
+        groups = top_classes(self.probs) if strata is None else np.asarray(strata)
         return sampling.stratified_split(groups, self.item_ids, fraction, seed)
 
 
 def check_votes(value: Votes) -> Votes:
-    """Return votes, or say how to make some."""
+    """Return votes; anything else is an error that says how to build them."""
     check_kind("votes", value, Votes, "Build them with Votes.from_counts or read_votes")
     return value
 
@@ -253,19 +270,18 @@ def sort_classes(names: Sequence[str]) -> list[str]:
         return sorted(names)
 
 
-def check_class_names(classes: Sequence[str]) -> tuple[str, ...]:
+def check_class_names(classes: Iterable[object]) -> tuple[str, ...]:
     """Return class names as a tuple of text, at least one, none empty, none twice."""
-    check_kind("the class list", classes, (list, tuple, range, np.ndarray), "Pass a list of names")
-    names = tuple(str(name) for name in classes)
+    names = tuple(_as_text("class names", classes))
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if not names or repeated or "" in names:
-        got = f"{first_few(repeated)} stands there twice" if repeated else "one is empty" if names else "got none"
+        got = f"{first_few(repeated)} appears twice" if repeated else "one is empty" if names else "got none"
         raise InputError("class names must be different, non-empty and at least one", got, "Name each class once")
     return names
 
 
 def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
-    """Return a count table as int64: whole numbers, none negative, at least one vote a row."""
+    """Return a count table as int64: whole numbers, none negative, at least one vote per row."""
     whole = matrix == np.floor(matrix)
     wrong = np.flatnonzero(~(whole & (matrix >= 0)).all(axis=1))
     if wrong.size:
@@ -275,41 +291,52 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
         raise InputError(
             "counts must be whole numbers, none negative",
             f"{wrong.size:,} items have others ({first_few(item_ids[wrong[:5]], wrong.size)}; first a {kind} {bad:g})",
-            "Mend them; if rows are shares that sum to 1, say form='probabilities' (--form probabilities); "
-            "if columns are annotators, say form='wide' (--form wide)",
+            "Fix them; if rows are shares that sum to 1, pass form='probabilities' (--form probabilities); "
+            "if columns are annotators, pass form='wide' (--form wide)",
         )
-    if matrix.sum() > _MOST_VOTES:
+    with np.errstate(over="ignore"):
+        total = matrix.sum()
+    if total > _MOST_VOTES:
         raise InputError(
-            "counts must sum to less than 2**53", f"they sum to {matrix.sum():.3g}", "Check the units of the table"
+            "counts must sum to less than 2**53", f"they sum to {total:.3g}", "Check the units of the table"
         )
     empty = np.flatnonzero(matrix.sum(axis=1) == 0)
     if empty.size:
         raise InputError(
             "every item needs at least one vote",
             f"{empty.size:,} have none ({first_few(item_ids[empty[:5]], empty.size)})",
-            "Remove them, or say empty='drop' (--empty drop); if columns are annotators, say form='wide' (--form wide)",
+            "Remove them, or pass empty='drop' (--empty drop); "
+            "if columns are annotators, pass form='wide' (--form wide)",
         )
     return matrix.astype(np.int64)
 
 
-def check_item_ids(item_ids: Sequence[Any] | npt.NDArray[Any]) -> StrArray:
-    """Return item ids as an array of text, none empty, none twice."""
-    check_kind("the item ids", item_ids, (list, tuple, range, np.ndarray), "Pass a list of names")
-    ids = (
-        item_ids.astype(np.str_)
-        if isinstance(item_ids, np.ndarray)
-        else np.array([str(name) for name in item_ids], dtype=np.str_)
-    )
-    names, times = np.unique(ids, return_counts=True)
-    repeated = names[times > 1]
+def check_item_ids(item_ids: Iterable[object]) -> StrArray:
+    """Return item ids as an array of text, none empty, none twice, none as long as a document."""
+    names = _as_text("item ids", item_ids)
+    if longest := max(names, key=len, default=""):
+        check_length("item", longest)
+    ids = np.array(names, dtype=np.str_)
+    distinct, times = np.unique(ids, return_counts=True)
+    repeated = distinct[times > 1]
     if repeated.size or (ids == "").any():
         got = (
-            f"{repeated.size:,} come more than once ({first_few(repeated)})"
+            f"{repeated.size:,} appear more than once ({first_few(repeated)})"
             if repeated.size
             else f"row {int((ids == '').argmax())} has none"
         )
         raise InputError("item ids must be different and not empty", got, "Give each item one row and one id")
     return ids
+
+
+def check_length(role: str, name: str) -> None:
+    """Refuse a name that is far too long for an id."""
+    if len(name) > MOST_LETTERS:
+        raise InputError(
+            f"an {role} id must have at most {MOST_LETTERS:,} characters",
+            f"{name[:40] + '...'!r} has {len(name):,}",
+            "Use a short id, e.g. a number, and keep the text in another column",
+        )
 
 
 def compact_annotators(
@@ -324,22 +351,46 @@ def compact_annotators(
 
 
 def row_numbers(count: int) -> StrArray:
-    """The ids of items that have none: their row numbers, from '0'."""
+    """Ids for items without any: their row numbers, from '0'."""
     return np.arange(count).astype(f"<U{len(str(max(count - 1, 0)))}")
 
 
 def _name_rows_and_columns(
-    matrix: FloatArray, item_ids: Sequence[str] | None, classes: Sequence[str] | None
+    matrix: FloatArray, item_ids: Iterable[object] | None, classes: Iterable[object] | None
 ) -> tuple[StrArray, tuple[str, ...]]:
     ids = row_numbers(len(matrix)) if item_ids is None else check_item_ids(item_ids)
-    names = check_class_names(range(matrix.shape[1]) if classes is None else classes)  # type: ignore[arg-type]
+    names = check_class_names(range(matrix.shape[1]) if classes is None else classes)
     if (len(ids), len(names)) != matrix.shape:
         raise InputError(
             f"a table of shape {matrix.shape} needs {matrix.shape[0]} item ids and {matrix.shape[1]} class names",
             f"got {len(ids)} and {len(names)}",
-            "Give one id a row and one name a column",
+            "Give one id per row and one name per column",
         )
     return ids, names
+
+
+def _refuse_frame(name: str, table: Any) -> None:
+    """A frame's columns and index are names, which an array does not keep."""
+    if hasattr(table, "columns"):
+        raise InputError(
+            f"{name} must be an array",
+            f"got a {type(table).__name__}",
+            f"Read it with read_votes(frame, form={name!r}), which keeps the names of its columns",
+        )
+
+
+def _as_text(what: str, values: Any) -> list[str]:
+    """Names as text; what is missing, and bytes, would become names by str()."""
+    is_list = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
+    if not is_list or getattr(values, "ndim", 1) != 1:
+        raise InputError(f"{what} must be a list", f"got {type(values).__name__}", "Pass a list or an array of names")
+    names: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if set(map(type, names)) <= {str}:
+        return names
+    for place, name in enumerate(names):
+        if name is None or isinstance(name, bytes) or type(name).__name__ == "NAType" or name != name:
+            raise InputError(f"{what} must be text or numbers", f"number {place} is {name!r}", "Give each a name")
+    return [str(name) for name in names]
 
 
 def _take_ballots(ballots: Ballots, rows: npt.NDArray[Any], n_items: int) -> Ballots:

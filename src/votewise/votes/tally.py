@@ -12,7 +12,7 @@ import numpy.typing as npt
 from votewise._checks import first_few
 from votewise._errors import InputError
 from votewise.votes.encode import IndexArray, encode_few, encode_many, text_array
-from votewise.votes.table import Ballots, Votes, compact_annotators, sort_classes
+from votewise.votes.table import MOST_LETTERS, Ballots, Votes, check_length, compact_annotators, sort_classes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +28,7 @@ class Rules:
     Attributes:
         classes: the class list, or None to take the labels found.
         duplicates: "error", "last" or "all".
-        missing: "error" or "drop".
+        missing: "error", "drop", or "gap", which drops without a note.
         empty: "error" or "drop".
         gaps: labels that mean "not asked".
     """
@@ -55,7 +55,9 @@ def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rul
     item, item_ids = _encode_items(_complete(items, "item"))
     label, classes, has_label = _encode_labels(labels, rules)
     owner, owner_ids = (None, None) if annotators is None else _encode_annotators(_complete(annotators, "annotator"))
-    work = np.empty(len(item), dtype=np.int64)  # one work space for both passes: fresh memory is dearer than the work
+    work = np.empty(
+        len(item), dtype=np.int64
+    )  # one work space for both passes: allocating memory costs more than the work
     kept = _rows_kept(item, owner, has_label, rules, item_ids, owner_ids, work)
     if kept is not None:
         item, label, owner = item[kept], label[kept], None if owner is None else owner[kept]
@@ -71,7 +73,7 @@ def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rul
             raise InputError(
                 "every item needs at least one vote",
                 f"{len(without):,} have none ({first_few(without[:5], len(without))})",
-                "Remove them, or say empty='drop' (--empty drop)",
+                "Remove them, or pass empty='drop' (--empty drop)",
             )
         counts, item_ids = counts[voted], item_ids[voted]
         item = (np.cumsum(voted, dtype=np.int32) - 1)[item]
@@ -82,7 +84,17 @@ def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rul
             if kept is None
             else compact_annotators(item, owner, label, owner_ids)
         )
-    return Votes(item_ids, classes, counts, None, ballots, provenance)
+    notes = (
+        *_dropped(has_label, kept, rules),
+        *empty_items(int((~voted).sum())),
+        *([] if rules.classes else _same_numbers(classes)),
+    )
+    return Votes(item_ids, classes, counts, None, ballots, provenance, notes)
+
+
+def empty_items(number: int) -> list[str]:
+    """What to say of items that nobody voted on."""
+    return [f"{number:,} items have no vote; they are left out"] if number else []
 
 
 def as_text(column: pl.Series, role: str) -> pl.Series:
@@ -116,7 +128,7 @@ def _rows_kept(
     owner_ids: npt.NDArray[np.str_] | None,
     work: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.bool_] | None:
-    """Which rows count: those with a label, and of an annotator's several votes on an item the chosen ones."""
+    """Which rows count: those with a label, and of an annotator's repeated votes on an item the chosen ones."""
     import polars as pl
 
     if has_label is not None and rules.missing == "error":
@@ -124,7 +136,7 @@ def _rows_kept(
         raise InputError(
             "every row of a long table needs a label",
             f"{rows.size:,} have none (rows {first_few(rows[:5] + 1, rows.size)})",
-            "Fill them in, or say missing='drop' (--missing drop)",
+            "Fill them in, or pass missing='drop' (--missing drop)",
         )
     if owner is None or owner_ids is None or rules.duplicates == "all":
         return has_label
@@ -139,14 +151,39 @@ def _rows_kept(
         again = rows[~pair.is_first_distinct().to_numpy()]
         row = again[0]
         raise InputError(
-            "an annotator may vote on an item once",
+            "an annotator may vote on an item only once",
             f"{len(again):,} rows vote again (rows {first_few(again[:5] + 1, len(again))}; "
             f"the first is {str(owner_ids[owner[row]])!r} on {str(item_ids[item[row]])!r})",
-            "Say duplicates='last' (--duplicates last) to keep the last vote, or duplicates='all' to count each",
+            "Pass duplicates='last' (--duplicates last) to keep the last vote, or duplicates='all' to count each",
         )
     kept = np.zeros(len(item), dtype=np.bool_)
     kept[rows[pair.is_last_distinct().to_numpy()]] = True
     return kept
+
+
+def _dropped(has_label: npt.NDArray[np.bool_] | None, kept: npt.NDArray[np.bool_] | None, rules: Rules) -> list[str]:
+    """What to say of rows that do not count."""
+    if kept is None:
+        return []
+    labelled = len(kept) if has_label is None else int(has_label.sum())
+    missing, again = len(kept) - labelled, labelled - int(kept.sum())
+    return [
+        *([f"{missing:,} rows have no label; they are left out"] if missing and rules.missing == "drop" else []),
+        *([f"{again:,} votes were repeated by the same annotator; the last one counts"] if again else []),
+    ]
+
+
+def _same_numbers(classes: tuple[str, ...]) -> list[str]:
+    """What to say of classes that are one number written in several ways, such as '1', '1.0' and '01'."""
+    written: dict[float, list[str]] = {}
+    for name in classes:
+        if re.fullmatch(r"[-+]?\d+(\.\d*)?", name):
+            written.setdefault(float(name), []).append(name)
+    return [
+        f"{first_few(names)} are the same number but count as different classes"
+        for names in written.values()
+        if len(names) > 1
+    ]
 
 
 def _complete(column: pl.Series, role: str) -> pl.Series:
@@ -215,7 +252,7 @@ def _encode_labels(
         raise InputError(
             f"labels must be in the class list {', '.join(classes)}",
             f"{rows.size:,} are not (rows {first_few(rows[:5] + 1, rows.size)}; they say {first_few(words)})",
-            "Mend them or add the names to the list",
+            "Fix them or add the names to the list",
         )
     present = labels.present
     if None in meaning:
@@ -242,4 +279,6 @@ def _name_array(names: pl.Series, role: str) -> npt.NDArray[np.str_]:
     # NumPy's text drops trailing NULs, so a name that ends in one would become another name.
     if names.str.contains("\x00", literal=True).any() or (names == "").any():
         raise InputError(f"{role} names must be text", "one is empty or holds a NUL character", "Rename it")
+    if (letters := names.str.len_chars()).max() > MOST_LETTERS:  # type: ignore[operator]
+        check_length(role, names[int(letters.arg_max())])  # type: ignore[arg-type]
     return text_array(names)

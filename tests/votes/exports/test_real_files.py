@@ -54,7 +54,7 @@ def test_lewidi(lewidi: Path, name: str) -> None:
     np.testing.assert_allclose(positive, [one["1"] for one in soft], atol=0.0051)
 
 
-def test_lewidi_an_annotator_who_answered_twice_is_told(lewidi: Path) -> None:
+def test_lewidi_an_annotator_who_answered_twice_is_reported(lewidi: Path) -> None:
     votes = read_votes(next(lewidi.rglob("MD-Agreement_test.json")))
     assert votes.counts.sum() == 15_284
     assert votes.notes == ("1 answers were given again by the same person; the last one counts",)

@@ -18,7 +18,7 @@ from votewise.votes import FORMATS
 
 SAMPLES = Path(__file__).parent / "samples"
 FILES = sorted(path for path in SAMPLES.rglob("*.json*") if path.name != "metadata.json")
-WHOLE = "Check that it is whole; one object a line belongs into a .jsonl file."
+WHOLE = "Check that it is whole; one object per line belongs in a .jsonl file."
 TABLE = "Export the answers of an annotation tool, or make a long table (.csv, .jsonl) of them."
 
 BROKEN = {
@@ -29,11 +29,11 @@ BROKEN = {
     "bytes": (b'["\xff"]', "the file {} must be UTF-8, but it is something else. Save it as UTF-8."),
     "cut off": (b'[{"id": 1,', "the file {} must be JSON, but reading it failed: Expecting property name enclosed in double quotes: line 1 column 11 (char 10). " + WHOLE),
     "lines": (b'{"a": 1}\n{"a": 1}', "the file {} must be JSON, but reading it failed: Extra data: line 2 column 1 (char 9). " + WHOLE),
-    "deep": (b"[" * 100_000, "the file {} must be JSON of sane depth, but it is nested too deeply. Check the file."),
+    "deep": (b"[" * 100_000, "the file {} must be JSON nested to a reasonable depth, but it is nested too deeply. Check the file."),
     "huge number": (b'{"a": {"b": ' + b"9" * 5000 + b"}}", "the file {} must be JSON, but reading it failed: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits. " + WHOLE),
-    "NaN": (b'{"a": {"b": NaN}}', "the file {} must be JSON, but it holds NaN, which is none. Write null instead."),
-    "infinity": (b'{"a": {"b": -Infinity}}', "the file {} must be JSON, but it holds -Infinity, which is none. Write null instead."),
-    "a key twice": (b'{"1": {"7": 0, "8": 1, "7": 2}}', "the file {} must name each key of an object once, but '7' stands there twice. Mend it."),
+    "NaN": (b'{"a": {"b": NaN}}', "the file {} must be JSON, but it holds NaN, which is not JSON. Write null instead."),
+    "infinity": (b'{"a": {"b": -Infinity}}', "the file {} must be JSON, but it holds -Infinity, which is not JSON. Write null instead."),
+    "a key twice": (b'{"1": {"7": 0, "8": 1, "7": 2}}', "the file {} must name each key of an object once, but '7' appears twice. Fix it."),
     "text": (b'"hello"', "the file {} must hold objects, in a list or by name, but got text. " + TABLE),
     "a number": (b"3", "the file {} must hold objects, in a list or by name, but got a number. " + TABLE),
     "null": (b"null", "the file {} must hold objects, in a list or by name, but got null. " + TABLE),
@@ -41,8 +41,8 @@ BROKEN = {
     "an empty object": (b"{}", "the file {} must hold objects, in a list or by name, but got an object without any. " + TABLE),
     "a list of lists": (b"[[1], [2]]", "the file {} must hold objects, in a list or by name, but got a list of a list. " + TABLE),
     "a mixed list": (b'[{"a": 1}, 2]', "the file {} must hold objects, in a list or by name, but got a list of a number. " + TABLE),
-    "something else": (b'[{"colour": "red"}]', "a .json file must be an export that is known, but this one is none (its objects have 'colour'). Say which it is with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot), or make a long table (.csv, .jsonl) of it."),
-    "people, not labels": (b'{"Ann1": {"Age": 30, "Gender": "f"}}', "a .json file must be an export that is known, but this one is none"),
+    "something else": (b'[{"colour": "red"}]', "a .json file must be a known export, but this one is not (its objects have 'colour'). Name the format with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot), or make a long table (.csv, .jsonl) of it."),
+    "people, not labels": (b'{"Ann1": {"Age": 30, "Gender": "f"}}', "a .json file must be a known export, but this one is not"),
     "half a character": (b'{"\\ud800": {"annotations": "1", "annotators": "Ann1"}}', "the export must be readable, but reading it failed: "),
 }  # fmt: skip
 
@@ -88,7 +88,7 @@ def test_content_that_fits_two_exports_is_not_guessed(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(path)
     assert str(error.value) == (
-        "the content must show which export it is, but it may be prodigy or doccano. Say which with format= (--format prodigy)."
+        "the content must show which export it is, but it may be prodigy or doccano. Choose one with format= (--format prodigy)."
     )
     assert read_votes(path, format="doccano").classes == ("a",)
     columns = {
@@ -106,7 +106,7 @@ def test_content_that_fits_two_exports_is_not_guessed(tmp_path: Path) -> None:
 def test_counts_of_classes_are_not_taken_for_labels_of_workers(tmp_path: Path) -> None:
     counts = {"img1": {"cat": 3, "dog": 7}, "img2": {"cat": 10, "dog": 0}}
     (tmp_path / "counts.json").write_text(json.dumps(counts), encoding="utf-8")
-    with pytest.raises(InputError, match=r"this one is none \(its objects have 'cat', 'dog'\)"):
+    with pytest.raises(InputError, match=r"this one is not \(its objects have 'cat', 'dog'\)"):
         read_votes(tmp_path / "counts.json")
     assert read_votes(tmp_path / "counts.json", format="peerannot").classes == ("0", "3", "7", "10")
 
@@ -171,7 +171,7 @@ def test_the_command_line_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (out, told.startswith("votewise: the file ")) == ("", True)
 
 
-def test_every_command_tells_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_reports_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["deliver", str(SAMPLES / "doccano.jsonl"), "-m", "soft", "-o", str(tmp_path / "targets.npy")]
     assert main([*command, "--format", "doccano"]) == 0
     quiet_told = capsys.readouterr().err
@@ -234,4 +234,4 @@ def test_mutilated_exports_raise_nothing_but_our_own_errors(path: Path, tmp_path
             error.add_note(f"case {case}: {options} {content}")
             raise
     assert all(", but " in message and message.endswith(".") for message in messages)
-    assert read > 5  # they must not all be so broken that nothing behind the door is tried
+    assert read > 5  # they must not all be so broken that no reader is reached

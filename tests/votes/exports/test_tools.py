@@ -48,14 +48,14 @@ EXPECTED = {
         "label-studio-min",
         {"101": {"negative": 2}, "102": {"positive": 1}},
         ["7", "8"],
-        "Label Studio export (one row an annotation), question 'sentiment'",
+        "Label Studio export (one row per annotation), question 'sentiment'",
         ("answers left out: 1 empty", AGAIN),
     ),
     "label_studio.csv": Expected(
         "label-studio-min",
         {"101": {"negative": 2}, "102": {"positive": 1}},
         ["ann@example.org", "ben@example.org"],
-        "Label Studio export (one row an annotation), question 'sentiment'",
+        "Label Studio export (one row per annotation), question 'sentiment'",
         ("answers left out: 1 empty", AGAIN),
     ),
     "argilla_nested.json": Expected(
@@ -77,7 +77,7 @@ EXPECTED = {
         "argilla-1",
         {"rec-1": {"negative": 1, "positive": 1}, "rec-2": {"positive": 1}},
         ["ann", "ben"],
-        "Argilla 1 export, one vote a record",
+        "Argilla 1 export, one vote per record",
         ("answers left out: 1 discarded", "2 items have no vote; they are left out"),
         {"empty": "drop"},
     ),
@@ -163,7 +163,7 @@ def check(votes: Votes, expected: Expected) -> None:
 
 
 def write(path: Path, content: Any) -> Path:
-    """JSON, as one document or a line an object."""
+    """JSON, as one document or one object per line."""
     lines = path.suffix == ".jsonl"
     path.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content), encoding="utf-8")
     return path
@@ -190,7 +190,7 @@ def test_every_format_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_inspect_reads_it_and_tells(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_inspect_reads_it_and_reports(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     expected = EXPECTED[name]
     options = [part for key, value in expected.options.items() for part in (f"--{key}", value)]
     assert main(["inspect", str(SAMPLES / name), *options]) == 0
@@ -204,7 +204,7 @@ def test_inspect_reads_it_and_tells(name: str, capfd: pytest.CaptureFixture[str]
     assert (json.loads(out)["items"], told) == (len(expected.counts), "")
 
 
-def test_classes_are_sorted_whatever_comes_first(tmp_path: Path) -> None:
+def test_classes_are_sorted_whichever_appears_first(tmp_path: Path) -> None:
     for tasks in (records("label_studio.json"), records("label_studio.json")[::-1]):
         votes = read_votes(write(tmp_path / "tasks.json", tasks), duplicates="all")
         assert votes.classes == ("N/A", "negative", "positive")
@@ -214,7 +214,7 @@ def test_classes_are_sorted_whatever_comes_first(tmp_path: Path) -> None:
 
 
 def task(number: int, *answers: Any, kind: str = "choices", **more: Any) -> dict[str, Any]:
-    """A task with an annotation an answer, by annotators 1, 2, ..."""
+    """A task with one annotation per answer, by annotators 1, 2, ..."""
     annotations = [
         {
             "id": 10 * number + person,
@@ -248,7 +248,7 @@ def test_label_studio_several_questions_are_not_guessed(tmp_path: Path) -> None:
         read_votes(path)
     assert str(error.value) == (
         "one question must be the one whose answers are votes, but this Label Studio export has 2 that may be ('mood', 'q'). "
-        "Say which with question= (--question)."
+        "Choose one with question= (--question)."
     )
     assert given_counts(read_votes(path, question="q")) == {"1": {"a": 1, "b": 1}}
     mood = read_votes(path, question="mood")
@@ -276,7 +276,7 @@ def test_label_studio_multiple_choices_are_never_silent(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(path)
     assert str(error.value) == (
-        "an answer must name one class, but 1 name several (items '1'; the first says 'a', 'b'). Say several='each' "
+        "an answer must name one class, but 1 name several (items '1'; the first says 'a', 'b'). Pass several='each' "
         "(--several each) to count a vote for each class, or several='drop' to leave them out."
     )
     each, drop = read_votes(path, several="each"), read_votes(path, several="drop")
@@ -317,12 +317,12 @@ def test_label_studio_short_columns_are_not_guessed() -> None:
         read_votes(rows, question="tone", item="nothing")
     assert str(error.value) == (
         "an export needs the id of each item, but there is no column 'nothing' among 'text', 'tone', 'id', 'mood', "
-        "'annotator' and 2 more. Say which column it is with item= (--item)."
+        "'annotator' and 2 more. Name the column with item= (--item)."
     )
 
 
 def test_label_studio_short_answers_that_look_like_data_are_not_guessed() -> None:
-    """With an answer a task, and as many classes as tasks, a column of data looks more like answers than theirs."""
+    """With one answer per task, and as many classes as tasks, a column of data looks more like answers than theirs."""
     rows = pl.DataFrame(
         {
             "annotation_id": [1, 2, 3],
@@ -337,7 +337,7 @@ def test_label_studio_short_answers_that_look_like_data_are_not_guessed() -> Non
         read_votes(rows)
     assert str(error.value) == (
         "one column must be the one whose answers are votes, but none of 'mood', 'source' differs between answers to a "
-        "task, so that answers look like data. Say which with question= (--question)."
+        "task, so that answers look like data. Choose one with question= (--question)."
     )
     assert read_votes(rows, question="mood").classes == ("a", "b", "c")
 
@@ -348,7 +348,7 @@ def test_label_studio_snapshots_hold_the_numbers_of_drafts(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("place", ["x", "start", "sequence", "ranges"])
-def test_label_studio_choices_of_regions_are_no_votes(tmp_path: Path, place: str) -> None:
+def test_label_studio_choices_of_regions_are_not_votes(tmp_path: Path, place: str) -> None:
     tasks = [task(1, ["a"], ["b"])]
     region = {"from_name": "part", "type": "choices", "value": {"choices": ["c"], place: 1}}
     tasks[0]["annotations"][0]["result"].append(region)
@@ -371,7 +371,7 @@ def test_label_studio_a_single_task_and_old_names(tmp_path: Path) -> None:
     assert given_counts(read_votes(write(tmp_path / "task.json", [one]))) == {"1": {"b": 1}}
 
 
-def test_annotators_known_in_part_are_not_kept(tmp_path: Path) -> None:
+def test_annotators_are_dropped_unless_all_are_known(tmp_path: Path) -> None:
     tasks = [task(1, ["a"], ["b"])]
     del tasks[0]["annotations"][0]["completed_by"]
     votes = read_votes(write(tmp_path / "tasks.json", tasks))
@@ -387,7 +387,7 @@ def test_items_by_a_field_of_their_own(tmp_path: Path) -> None:
         read_votes(SAMPLES / "doccano.jsonl", item="ref")
     assert str(error.value) == (
         "every record needs the id of its item, but one has none in 'ref' (its fields are 'id', 'text', 'label', 'annotator'). "
-        "Say which field it is with item= (--item)."
+        "Name the field with item= (--item)."
     )
 
 
@@ -396,7 +396,7 @@ def test_items_without_votes(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(path)
     assert str(error.value) == (
-        "every item needs at least one vote, but 2 have none ('2', '3'). Remove them, or say empty='drop' (--empty drop)."
+        "every item needs at least one vote, but 2 have none ('2', '3'). Remove them, or pass empty='drop' (--empty drop)."
     )
     kept = read_votes(path, empty="drop")
     assert given_counts(kept) == {"1": {"a": 1}}
@@ -474,8 +474,8 @@ def test_repeated_answers_may_be_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(SAMPLES / "label_studio.json", duplicates="error")
     assert str(error.value) == (
-        "a person may answer an item once, but 1 answers were given again (the first by '7' on '101'). "
-        "Say duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each."
+        "a person may answer an item only once, but 1 answers were given again (the first by '7' on '101'). "
+        "Pass duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each."
     )
     assert read_votes(SAMPLES / "label_studio.json", duplicates="all").counts.sum() == 4
 
@@ -550,7 +550,7 @@ def test_argilla_feedback_data_sets(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_turned", [True, False])
 def test_argilla_feedback_data_sets_before_suggestions(tmp_path: Path, is_turned: bool) -> None:
-    """Data sets turn lists of objects into objects of lists; items are called by external_id."""
+    """Data sets store lists of objects as objects of lists; items are named by external_id."""
     lists = {"user_id": ["u1", "u2"], "value": ["a", "b"], "status": ["submitted", "submitted"]}
     said = lists if is_turned else [dict(zip(lists, one, strict=True)) for one in zip(*lists.values(), strict=True)]
     rows = [{"text": "x", "label": said, "external_id": "e1"}, {"text": "y", "label": said, "external_id": "e2"}]
@@ -565,9 +565,9 @@ def test_argilla_feedback_data_sets_before_suggestions(tmp_path: Path, is_turned
 
 
 ARGILLA_FAULTS = {
-    "lengths": ({"label.responses.users": ["u1"]}, "responses, their users and their status must be lists of one length, but a record has others for 'label'. Export the records again."),
-    "no list": ({"label.responses": "positive"}, "responses, their users and their status must be lists of one length, but a record has others for 'label'. Export the records again."),
-    "ranking": ({"label.responses": [{"rank": 1, "value": "x"}, "b", "c"]}, "a response must name classes, but one holds a ranking or spans. Say another question= (--question)."),
+    "lengths": ({"label.responses.users": ["u1"]}, "responses, their users and their status must be lists of the same length, but a record has different ones for 'label'. Export the records again."),
+    "no list": ({"label.responses": "positive"}, "responses, their users and their status must be lists of the same length, but a record has different ones for 'label'. Export the records again."),
+    "ranking": ({"label.responses": [{"rank": 1, "value": "x"}, "b", "c"]}, "a response must name classes, but one holds a ranking or spans. Pass another question= (--question)."),
 }  # fmt: skip
 
 
@@ -642,12 +642,12 @@ def test_doccano_oldest_names(tmp_path: Path) -> None:
     assert (given_counts(votes), votes.ballots.annotator_ids.tolist()) == ({"20": {"a": 1, "b": 1}}, ["p", "q"])
 
 
-def test_doccano_votes_in_the_place_of_labels_are_refused(tmp_path: Path) -> None:
+def test_doccano_votes_in_place_of_labels_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(write(tmp_path / "all.jsonl", [{"id": 1, "text": "x", "label": ["a", "a", "b"]}]), several="each")
     assert str(error.value) == (
         "a doccano export names each label of a document once, but document '1' has 'a', 'a', 'b'. "
-        "If these are the votes of several people, make a long table of them, a row a vote."
+        "If these are the votes of several people, make a long table of them, one row per vote."
     )
 
 
@@ -678,7 +678,7 @@ def test_lewidi_several_labels() -> None:
 LEWIDI_FAULTS = {
     "lengths": ({"annotations": "1,0"}, "there must be as many annotations as annotators, but item '1' has 2 and 3. Use the files as released."),
     "kinds": ({"annotations": [1, 0, 1]}, "annotations and annotators must be text, joined by commas, but item '1' has a list and text. Use the files as released."),
-    "held back": ({"annotations": ""}, "every item needs at least one vote, but 1 have none ('1'). Remove them, or say empty='drop' (--empty drop)."),
+    "held back": ({"annotations": ""}, "every item needs at least one vote, but 1 have none ('1'). Remove them, or pass empty='drop' (--empty drop)."),
 }  # fmt: skip
 
 
@@ -692,11 +692,11 @@ def test_lewidi_faults(tmp_path: Path, fault: str) -> None:
 
 
 CHAOS_FAULTS = {
-    "two counts": ({"label_counter": {"e": 4, "n": 6}}, "label_counter and label_count must agree, but those of item 'x#1' do not. Mend the file."),
-    "negative": ({"label_count": [3, -7, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Mend the file."),
-    "too many": ({"label_count": [3, 7, 0, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Mend the file."),
-    "no list": ({"label_count": None}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has null. Mend the file."),
-    "twice": ({"uid": "x#2"}, "item ids must be different and not empty, but 1 come more than once ('x#2'). Give each item one row and one id."),
+    "two counts": ({"label_counter": {"e": 4, "n": 6}}, "label_counter and label_count must agree, but those of item 'x#1' do not. Fix the file."),
+    "negative": ({"label_count": [3, -7, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Fix the file."),
+    "too many": ({"label_count": [3, 7, 0, 0]}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has a list. Fix the file."),
+    "no list": ({"label_count": None}, "label_count must be 2 or 3 whole numbers, but item 'x#1' has null. Fix the file."),
+    "twice": ({"uid": "x#2"}, "item ids must be different and not empty, but 1 appear more than once ('x#2'). Give each item one row and one id."),
 }  # fmt: skip
 
 
@@ -744,7 +744,7 @@ def test_peerannot_metadata(tmp_path: Path) -> None:
         read_votes(answers)
 
 
-def test_peerannot_minus_one_is_no_answer(tmp_path: Path) -> None:
+def test_peerannot_minus_one_is_not_an_answer(tmp_path: Path) -> None:
     votes = read_votes(write(tmp_path / "answers.json", {"0": {"7": -1, "8": 1}, "1": {"7": 0}}))
     assert (given_counts(votes), votes.notes) == ({"0": {"1": 1}, "1": {"0": 1}}, ("answers left out: 1 unanswered",))
 

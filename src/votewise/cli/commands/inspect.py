@@ -15,7 +15,7 @@ from votewise.votes import Votes
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from votewise.overview import Overview
+    from votewise._overview import Overview
 
 _MOST_CLASSES_SHOWN = 12
 _BAR = 30
@@ -24,7 +24,7 @@ _BAR = 30
 @grouped_options
 def inspect(votes_file: VotesFile, reading: ReadingOptions, as_json: Json = False, quiet: Quiet = False) -> None:
     """Describe the votes, and suggest a delivery."""
-    from votewise.overview import overview
+    from votewise._overview import overview
 
     votes = reading.load(votes_file, quiet=quiet)
     seen = overview(votes)

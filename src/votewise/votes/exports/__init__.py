@@ -1,4 +1,4 @@
-"""Votes out of other people's annotation tools: a file each."""
+"""Votes from the exports of annotation tools, one file per tool."""
 
 from votewise.votes.exports.asked import Asked as Asked
 from votewise.votes.exports.catalog import FORMATS as FORMATS

@@ -1,4 +1,4 @@
-"""Answers to votes: what is no vote is left out and counted, of repeated answers the last counts."""
+"""Answers to votes: answers that are not votes are left out and counted; of repeated answers the last one counts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from votewise._errors import InputError
 from votewise.votes.exports.asked import Asked
 from votewise.votes.sources import engine_errors
 from votewise.votes.table import Votes, sort_classes
-from votewise.votes.tally import plain_numbers, tally
+from votewise.votes.tally import empty_items, plain_numbers, tally
 
 if TYPE_CHECKING:
     import polars as pl
 
-# The reason of a row that stands for an item which nobody answered.
+# The reason given by a row that stands for an item nobody answered.
 NOBODY = ""
 
 
 class Answer(NamedTuple):
-    """What a person said of an item.
+    """What a person said about an item.
 
     Attributes:
         item: its name.
         annotator: who; None if nobody knows.
         classes: the classes named; an answer without any is no vote.
-        why_not: a word that says why it is no vote, e.g. "cancelled"; `NOBODY` where there is no answer at all.
+        why_not: a word that says why it is not a vote, e.g. "cancelled"; `NOBODY` where there is no answer at all.
         when: seconds, of which the latest counts; None if unknown.
-        number: the answer's own, so that it counts once however often it is exported.
+        number: the answer's own id, so that it counts once however often it is exported.
     """
 
     item: str
@@ -53,11 +53,11 @@ def seconds(moment: Any) -> float | None:
 
 
 def answers_frame(answers: Iterable[Answer]) -> pl.DataFrame:
-    """Answers as a table, a row each."""
+    """Answers as a table, one row each."""
     import polars as pl
 
     rows = list(answers)
-    # Lists are dear to build one by one, and of what people can answer there are few.
+    # Lists are expensive to build one by one, and there are few distinct answers.
     numbers = {classes: number for number, classes in enumerate(dict.fromkeys(row.classes for row in rows))}
     with engine_errors("the export"):
         texts = {
@@ -70,10 +70,10 @@ def answers_frame(answers: Iterable[Answer]) -> pl.DataFrame:
 
 
 def votes_of(answers: pl.DataFrame, asked: Asked, provenance: str) -> Votes:
-    """Count the answers that are votes, and tell about the others.
+    """Count the answers that are votes, and note the others.
 
     Args:
-        answers: a row each, with the fields of `Answer` as columns.
+        answers: one row each, with the fields of `Answer` as columns.
         asked: what to do with repeated answers, those with several classes, and items without any.
         provenance: how they were found.
     """
@@ -90,13 +90,8 @@ def votes_of(answers: pl.DataFrame, asked: Asked, provenance: str) -> Votes:
     classes = asked.rules.classes or tuple(sort_classes(sorted(set(names))))
     rules = replace(asked.rules, classes=classes, duplicates="all")
     votes = tally(given["item"], annotators, given["classes"], rules, provenance)
-    notes = (*_left_out(answers["why_not"]), *repeated, *several, *nameless, *told_unvoted(unvoted))
+    notes = (*_left_out(answers["why_not"]), *repeated, *several, *nameless, *empty_items(unvoted))
     return replace(votes, notes=notes)
-
-
-def told_unvoted(number: int) -> list[str]:
-    """What to say of items that nobody voted on."""
-    return [f"{number:,} items have no vote; they are left out"] if number else []
 
 
 def _once_each(given: pl.DataFrame, duplicates: str) -> tuple[pl.DataFrame, list[str]]:
@@ -114,15 +109,15 @@ def _once_each(given: pl.DataFrame, duplicates: str) -> tuple[pl.DataFrame, list
     if again and duplicates == "error":
         first = in_time.filter(~is_last).row(0, named=True)
         raise InputError(
-            "a person may answer an item once",
+            "a person may answer an item only once",
             f"{again:,} answers were given again (the first by {first['annotator']!r} on {first['item']!r})",
-            "Say duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each",
+            "Pass duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each",
         )
     return kept, [f"{again:,} answers were given again by the same person; the last one counts"] if again else []
 
 
 def _single_classes(given: pl.DataFrame, several: str) -> tuple[pl.DataFrame, list[str]]:
-    """One row a vote."""
+    """One row per vote."""
     import polars as pl
 
     given = given.with_columns(pl.col("classes").list.unique(maintain_order=True))
@@ -135,7 +130,7 @@ def _single_classes(given: pl.DataFrame, several: str) -> tuple[pl.DataFrame, li
             "an answer must name one class",
             f"{many.height:,} name several (items {first_few(many['item'].head(5).to_list(), many.height)}; "
             f"the first says {first_few(many['classes'][0].to_list())})",
-            "Say several='each' (--several each) to count a vote for each class, or several='drop' to leave them out",
+            "Pass several='each' (--several each) to count a vote for each class, or several='drop' to leave them out",
         )
     told = f"{many.height:,} answers name several classes; " + (
         "each class got a vote" if several == "each" else "they are left out"
@@ -152,13 +147,13 @@ def _without_votes(items: pl.Series, voted: pl.Series, empty: str) -> int:
         raise InputError(
             "every item needs at least one vote",
             f"{len(without):,} have none ({first_few(without.head(5).to_list(), len(without))})",
-            "Remove them, or say empty='drop' (--empty drop)",
+            "Remove them, or pass empty='drop' (--empty drop)",
         )
     return len(without)
 
 
 def _annotators(given: pl.DataFrame) -> tuple[pl.Series | None, list[str]]:
-    """Who gave each vote, if all are known: ballots of some would look like those of all."""
+    """Who gave each vote, if all are known: a part of the ballots would look like all of them."""
     unknown = given["annotator"].null_count()
     if not unknown:
         return given["annotator"], []

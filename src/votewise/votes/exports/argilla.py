@@ -1,4 +1,4 @@
-"""Argilla: responses of many users (2.x, and feedback data sets of 1.x), and 1.x with an annotation a record."""
+"""Argilla: responses of many users (2.x, and feedback data sets of 1.x), and 1.x with one annotation per record."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def read(tree: Tree, asked: Asked) -> Votes:
     assert isinstance(tree, list)
     question = choose_question(asked, sorted({name for record in tree for name in _questions(record)}), _TITLE)
     answers = [answer for record in tree for answer in _answers(record, question, asked)]
-    # Nested exports of some versions leave the status out, so that nobody can tell drafts from answers.
+    # Nested exports of some versions leave the status out, so that drafts cannot be told from answers.
     unknown = sum(status is None for record in tree for _, _, status in _responses(record, question))
     told = f", {unknown:,} responses without a status among them" if unknown else ""
     return votes_of(answers_frame(answers), asked, f"{_TITLE}, question {question!r}{told}")
 
 
 def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes:
-    """Votes from a table whose cells hold lists: a row a record.
+    """Votes from a table whose cells hold lists: one row per record.
 
     Args:
-        table: as a data set holds it.
+        table: as stored by a data set.
         names: its columns.
         asked: how to read it.
     """
@@ -86,10 +86,12 @@ def fits_columns_1(names: Sequence[str]) -> bool:
 
 
 def read_1(tree: Tree, asked: Asked) -> Votes:
-    """Votes from validated annotations: one a record, by its annotation agent."""
+    """Votes from validated annotations: one per record, by its annotation agent."""
     assert isinstance(tree, list)
     refuse_question(asked, f"an {_TITLE_1}")
-    return votes_of(answers_frame(_answer_1(record, asked) for record in tree), asked, f"{_TITLE_1}, one vote a record")
+    return votes_of(
+        answers_frame(_answer_1(record, asked) for record in tree), asked, f"{_TITLE_1}, one vote per record"
+    )
 
 
 def read_table_1(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes:
@@ -113,7 +115,7 @@ def _questions(record: dict[str, Any]) -> list[str]:
 
 
 def _is_feedback(value: Any) -> bool:
-    """Whether a field holds responses, as a list of objects or, as data sets turn it, an object of lists."""
+    """Whether a field holds responses, as a list of objects or, as data sets store it, an object of lists."""
     found = value if isinstance(value, list) else [value]
     return bool(found) and all(isinstance(one, dict) and one.keys() >= set(_PARTS) for one in found)
 
@@ -134,15 +136,15 @@ def _responses(record: dict[str, Any], question: str) -> Iterator[tuple[Any, Any
     lists = [[None] * number if part is None else part for part in (values, *others)]
     if not all(isinstance(part, list) and len(part) == number for part in lists):
         raise InputError(
-            "responses, their users and their status must be lists of one length",
-            f"a record has others for {question!r}",
+            "responses, their users and their status must be lists of the same length",
+            f"a record has different ones for {question!r}",
             "Export the records again",
         )
     yield from zip(*lists, strict=True)
 
 
 def _parts(record: dict[str, Any], question: str) -> list[Any]:
-    """Values, users and status, a list each."""
+    """Values, users and status, one list each."""
     if f"{question}{_RESPONSES}" in record:
         return [record.get(f"{question}{_RESPONSES}{part}") for part in ("", ".users", ".status")]
     nested = record.get("responses")
@@ -158,7 +160,7 @@ def _classes(value: Any) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [] if value is None else [value]
     if any(isinstance(one, (dict, list)) for one in values):
         raise InputError(
-            "a response must name classes", "one holds a ranking or spans", "Say another question= (--question)"
+            "a response must name classes", "one holds a ranking or spans", "Pass another question= (--question)"
         )
     return tuple(class_of(one) for one in values)
 

@@ -1,4 +1,4 @@
-"""What a caller asks of an export, and the faults that all exports share."""
+"""What a caller asks of an export, and the errors that all exports share."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def choose_question(asked: Asked, found: Sequence[str], title: str) -> str:
         raise InputError(
             "one question must be the one whose answers are votes",
             f"this {title} has {len(found)} that may be ({first_few(found)})" if found else f"this {title} has none",
-            "Say which with question= (--question)" if found else "Export answers that are classes of whole items",
+            "Choose one with question= (--question)" if found else "Export answers that are classes of whole items",
         )
     return found[0]
 
 
 def refuse_question(asked: Asked, title: str) -> None:
-    """Refuse the name of a question where there is but one without a name."""
+    """Refuse the name of a question where there is only one question, without a name."""
     if asked.question is not None:
         raise InputError(f"{title} has one question, without a name", f"got {asked.question!r}", "Leave question out")
 
@@ -69,7 +69,7 @@ def item_of(record: dict[str, Any], asked: Asked, usual: Sequence[str], inside: 
     raise InputError(
         "every record needs the id of its item",
         f"one has none in {first_few(fields)} (its fields are {first_few(record)})",
-        "Say which field it is with item= (--item)",
+        "Name the field with item= (--item)",
     )
 
 
@@ -80,13 +80,13 @@ def item_column(names: Sequence[str], asked: Asked, usual: str) -> str:
         raise InputError(
             "an export needs the id of each item",
             f"there is no column {item!r} among {first_few(names)}",
-            "Say which column it is with item= (--item)",
+            "Name the column with item= (--item)",
         )
     return item
 
 
 def name_of(value: Any) -> str | None:
-    """A text or number as text; None for nothing and for what is no name."""
+    """A text or number as text; None if it is empty or not a name."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, bool):
@@ -103,7 +103,7 @@ def class_of(value: Any) -> str:
 
 
 def objects(value: Any, what: str) -> list[dict[str, Any]]:
-    """A list of JSON objects; nothing counts as none."""
+    """A list of JSON objects; null counts as an empty list."""
     found = [] if value is None else value
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise InputError(f"{what} must be a list of objects", f"got {describe(value)}", _UNEDITED)

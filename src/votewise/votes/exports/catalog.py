@@ -24,7 +24,7 @@ class TreeFormat:
 
     Attributes:
         root: what holds them: list or dict.
-        fits: whether a tree, or its beginning, is surely such an export.
+        fits: whether a tree, or its beginning, is clearly such an export.
         read: its votes.
         file: the name of such a file, where content alone shows too little.
     """
@@ -85,9 +85,9 @@ def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
     if name is None:
         some = tree[0] if isinstance(tree, list) else next(iter(tree.values()))
         raise InputError(
-            "a .json file must be an export that is known",
-            f"this one is none (its objects have {first_few(some)})",
-            f"Say which it is with format= (--format: {', '.join(TREES)}), or make a long table (.csv, .jsonl) of it",
+            "a .json file must be a known export",
+            f"this one is not (its objects have {first_few(some)})",
+            f"Name the format with format= (--format: {', '.join(TREES)}), or make a long table (.csv, .jsonl) of it",
         )
     if name not in TREES or not isinstance(tree, TREES[name].root):
         raise InputError(f"this file must be a {name} export", f"it is another {path.suffix} file", "Leave format out")
@@ -122,6 +122,6 @@ def _only(fitting: list[str]) -> str | None:
         raise InputError(
             "the content must show which export it is",
             f"it may be {' or '.join(fitting)}",
-            f"Say which with format= (--format {fitting[0]})",
+            f"Choose one with format= (--format {fitting[0]})",
         )
     return fitting[0] if fitting else None

@@ -1,4 +1,4 @@
-"""ChaosNLI: a hundred votes an item, in sum (Nie, Zhou and Bansal 2020, arXiv 2010.03532)."""
+"""ChaosNLI: a hundred votes per item, as totals (Nie, Zhou and Bansal 2020, arXiv 2010.03532)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from votewise._errors import InputError
-from votewise.votes.exports.answers import told_unvoted
 from votewise.votes.exports.asked import Asked, describe, item_of, refuse_question
 from votewise.votes.exports.trees import Tree
 from votewise.votes.table import Votes, sort_classes
+from votewise.votes.tally import empty_items
 
 _TITLE = "ChaosNLI file"
 
@@ -40,7 +40,7 @@ def read(tree: Tree, asked: Asked) -> Votes:
     return replace(
         votes.with_classes(asked.rules.classes or classes),
         provenance=f"{_TITLE}, counts of labels",
-        notes=tuple(told_unvoted(len(ids) - len(kept))),
+        notes=tuple(empty_items(len(ids) - len(kept))),
     )
 
 
@@ -50,7 +50,7 @@ def _counts(record: dict[str, Any], name: str) -> dict[str, int]:
     order = _ORDERS.get(len(listed)) if isinstance(listed, list) else None
     if order is None or not all(_is_count(one) for one in listed or ()):
         raise InputError(
-            "label_count must be 2 or 3 whole numbers", f"item {name!r} has {describe(listed)}", "Mend the file"
+            "label_count must be 2 or 3 whole numbers", f"item {name!r} has {describe(listed)}", "Fix the file"
         )
     counts = dict(zip(order, listed or (), strict=True))
     counter = record.get("label_counter")
@@ -58,7 +58,7 @@ def _counts(record: dict[str, Any], name: str) -> dict[str, int]:
         written = {_LONG.get(label, label): count for label, count in counter.items()}
         if written != {label: count for label, count in counts.items() if count or label in written}:
             raise InputError(
-                "label_counter and label_count must agree", f"those of item {name!r} do not", "Mend the file"
+                "label_counter and label_count must agree", f"those of item {name!r} do not", "Fix the file"
             )
     return counts
 

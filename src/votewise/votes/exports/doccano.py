@@ -1,4 +1,4 @@
-"""doccano: a line a document with its labels, or with the annotations of several users."""
+"""doccano: one line per document with its labels, or with the annotations of several users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PEOPLE = ("annotator", "user", "username")
 
 
 def fits(tree: Tree) -> bool:
-    """Whether records are documents with a list of labels, or with annotations that have a label each."""
+    """Whether records are documents with a list of labels, or with annotations that each have a label."""
     return isinstance(tree, list) and any(
         any(name in record for name in _CONTENT) and (_has_labels(record) or _has_annotations(record))
         for record in tree
@@ -56,7 +56,7 @@ def _answer(item: str, record: dict[str, Any], labels: list[Any]) -> Answer:
         raise InputError(
             "a doccano export names each label of a document once",
             f"document {item!r} has {first_few(classes)}",
-            "If these are the votes of several people, make a long table of them, a row a vote",
+            "If these are the votes of several people, make a long table of them, one row per vote",
         )
     person = next((name for key in _PEOPLE if (name := name_of(record.get(key))) is not None), None)
     return Answer(item, person, classes, when=seconds(record.get("updated_at")))

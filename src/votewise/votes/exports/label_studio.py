@@ -1,4 +1,4 @@
-"""Label Studio: JSON with every annotation; JSON-MIN, CSV and TSV with a row an annotation."""
+"""Label Studio: JSON with every annotation; JSON-MIN, CSV and TSV with one row per annotation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fits(tree: Tree) -> bool:
 
 
 def read(tree: Tree, asked: Asked) -> Votes:
-    """Votes from the JSON export: a vote an annotation."""
+    """Votes from the JSON export: one vote per annotation."""
     assert isinstance(tree, list)
     question = choose_question(asked, _questions(tree), _TITLE)
     answers = [answer for task in tree for answer in _answers(task, question, asked)]
@@ -79,10 +79,10 @@ def read_short_tree(tree: Tree, asked: Asked) -> Votes:
 
 
 def read_short(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes:
-    """Votes from CSV or TSV: a vote a row.
+    """Votes from CSV or TSV: one vote per row.
 
     Args:
-        table: a row an annotation.
+        table: one row per annotation.
         names: its columns.
         asked: how to read it.
     """
@@ -101,7 +101,7 @@ def read_short(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
                 "number": as_text(frame["annotation_id"], "annotation"),
             }
         ).with_columns(why_not=pl.lit(None, pl.String))
-    return votes_of(answers, asked, f"{_TITLE} (one row an annotation), question {question!r}")
+    return votes_of(answers, asked, f"{_TITLE} (one row per annotation), question {question!r}")
 
 
 def _annotations_or_none(task: dict[str, Any]) -> list[Any]:
@@ -135,10 +135,10 @@ def _results(annotation: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _answers(task: dict[str, Any], question: str, asked: Asked) -> Iterator[Answer]:
-    """The answers to a task; drafts are told, the predictions of models are nobody's."""
+    """The answers to a task; drafts are noted, and predictions of models ignored."""
     item = item_of(task, asked, ["id"], inside=["data", "meta"])
     yield Answer(item, why_not=NOBODY)
-    drafts = task.get("drafts")  # objects, or their numbers alone
+    drafts = task.get("drafts")  # objects, or only their ids
     yield from [Answer(item, why_not="draft")] * (len(drafts) if isinstance(drafts, list) else 0)
     for annotation in _annotations(task):
         classes = [
@@ -159,7 +159,7 @@ def _answers(task: dict[str, Any], question: str, asked: Asked) -> Iterator[Answ
 
 
 def _person(value: Any) -> str | None:
-    """Who, by number: that is what every kind of export has, and an address is nobody's business."""
+    """The annotator by number, which every kind of export has; by e-mail address only without one."""
     if isinstance(value, dict):
         return name_of(value.get("id")) or name_of(value.get("email"))
     return name_of(value)
@@ -206,7 +206,7 @@ def _classes_of_cell(cell: str | None) -> list[str]:
         raise InputError(
             "an answer must name a class",
             f"got {describe(found)} without {first_few(_KINDS)}",
-            "Say which column holds classes with question= (--question)",
+            "Name the column that holds classes with question= (--question)",
         )
     return [name for value in values for name in (_classes(value) if isinstance(value, dict) else [class_of(value)])]
 
@@ -214,7 +214,7 @@ def _classes_of_cell(cell: str | None) -> list[str]:
 def _question(frame: pl.DataFrame, item: str, names: list[str], asked: Asked) -> str:
     """The column of answers: the one asked for, or the only one that may be.
 
-    Data belong to the task: they never differ between its rows, and most often differ between tasks.
+    Data belong to the task: they never differ between its rows, and usually differ between tasks.
     """
     if asked.question is not None:
         return choose_question(asked, names, _TITLE)
@@ -224,7 +224,7 @@ def _question(frame: pl.DataFrame, item: str, names: list[str], asked: Asked) ->
         raise InputError(
             "one column must be the one whose answers are votes",
             f"none of {first_few(names)} differs between answers to a task, so that answers look like data",
-            "Say which with question= (--question)",
+            "Choose one with question= (--question)",
         )
     found = [name for name in names if name in differing or frame[name].drop_nulls().n_unique() < tasks]
     return choose_question(asked, found, _TITLE)

@@ -22,7 +22,7 @@ def fits(tree: Tree) -> bool:
 
 
 def read(tree: Tree, asked: Asked) -> Votes:
-    """Votes from the annotations themselves; soft labels are rounded, and at times of merged classes."""
+    """Votes from the annotations themselves; soft labels are rounded, and sometimes merge classes."""
     assert isinstance(tree, dict)
     if asked.item is not None:
         raise InputError(f"a {_TITLE} names items by key", f"got {asked.item!r}", "Leave item out")

@@ -39,7 +39,7 @@ def read(tree: Tree, asked: Asked) -> Votes:
 
 
 def _class_names(asked: Asked) -> tuple[tuple[str, ...] | None, str]:
-    """The names of classes 0, 1, ... that metadata.json gives, or their numbers if it says but how many there are."""
+    """The names of classes 0, 1, ... that metadata.json gives, or their numbers if it says only how many there are."""
     path = Path(asked.source).with_name("metadata.json")
     if asked.rules.classes is not None or not path.is_file():
         return None, ""
@@ -49,7 +49,7 @@ def _class_names(asked: Asked) -> tuple[tuple[str, ...] | None, str]:
             return check_class_names(metadata[key]), f", classes named in {path.name}"
     number = metadata.get("n_classes")
     if isinstance(number, int) and 0 < number < 2**16:
-        return check_class_names(range(number)), f", {number} classes by {path.name}"  # type: ignore[arg-type]
+        return check_class_names(range(number)), f", {number} classes by {path.name}"
     return None, ""
 
 

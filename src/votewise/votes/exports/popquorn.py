@@ -1,4 +1,4 @@
-"""POPQUORN: a row a rating, with who the annotator is (Pei and Jurgens 2023, arXiv 2306.06826)."""
+"""POPQUORN: one row per rating, with the annotator's demographics (Pei and Jurgens 2023, arXiv 2306.06826)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
     """Votes from the column of ratings, whose name is the task's.
 
     Args:
-        table: a row a rating.
+        table: one row per rating.
         names: its columns.
         asked: how to read it.
     """

@@ -1,4 +1,4 @@
-"""Prodigy: a line an answer, to a choice of options or to the question whether a label fits."""
+"""Prodigy: one line per answer, to a choice of options or to the question whether a label fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON files, read with suspicion: whatever is wrong with one is told in a sentence."""
+"""JSON files, read with suspicion: whatever is wrong with one is reported in a sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from votewise.votes.sources import check_file
 # The objects of a list, of lines, or of one object by their names.
 Tree = list[dict[str, Any]] | dict[str, dict[str, Any]]
 
-# Lines looked at to tell an export from a table.
+# Lines examined to tell an export from a table.
 _SAMPLE = 100
 
 
@@ -35,12 +35,12 @@ def load_object(path: Path) -> dict[str, Any]:
     what = f"the file {str(path)!r}"
     found = _parse(_decode(path.read_bytes(), what), what)
     if not isinstance(found, dict):
-        raise InputError(f"{what} must hold an object", f"got {describe(found)}", "Mend it or put it elsewhere")
+        raise InputError(f"{what} must hold an object", f"got {describe(found)}", "Fix it, or put it elsewhere")
     return found
 
 
 def sample_tree(path: Path) -> Tree:
-    """The first objects of a .jsonl file; none where it holds anything else, which is for others to say."""
+    """The first objects of a .jsonl file; none if it holds anything else, which is reported elsewhere."""
     try:
         with path.open(encoding="utf-8-sig", newline="\n") as file:
             first = itertools.islice(_lines(file), _SAMPLE)
@@ -63,7 +63,7 @@ def _decode(content: bytes, what: str) -> str:
 
 
 def _parse(text: str, what: str) -> Any:
-    remedy = "Check that it is whole; one object a line belongs into a .jsonl file"
+    remedy = "Check that it is whole; one object per line belongs in a .jsonl file"
     if not text.strip():
         raise InputError(f"{what} must be JSON", "it is empty", remedy)
     try:
@@ -71,24 +71,26 @@ def _parse(text: str, what: str) -> Any:
     except VotewiseError:
         raise
     except RecursionError:
-        raise InputError(f"{what} must be JSON of sane depth", "it is nested too deeply", "Check the file") from None
-    except ValueError as error:  # of which too many digits are one
+        raise InputError(
+            f"{what} must be JSON nested to a reasonable depth", "it is nested too deeply", "Check the file"
+        ) from None
+    except ValueError as error:  # too many digits are one, too
         reason = str(error).partition(";")[0]
         raise InputError(f"{what} must be JSON", f"reading it failed: {reason}", remedy) from None
 
 
 def _object(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of a key that stands there twice, JSON readers would silently keep the last."""
+    """A JSON object; of a key that appears twice, JSON readers would silently keep the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"{what} must name each key of an object once", f"{twice!r} stands there twice", "Mend it")
+        raise InputError(f"{what} must name each key of an object once", f"{twice!r} appears twice", "Fix it")
     return found
 
 
 def _refuse(what: str, constant: str) -> Any:
-    raise InputError(f"{what} must be JSON", f"it holds {constant}, which is none", "Write null instead")
+    raise InputError(f"{what} must be JSON", f"it holds {constant}, which is not JSON", "Write null instead")
 
 
 def _check_tree(root: Any, what: str) -> Tree:

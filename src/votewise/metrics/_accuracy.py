@@ -1,4 +1,4 @@
-"""Agreement with a verdict."""
+"""Agreement with one label per item."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Dawid and Skene (1979): who confuses what with what, and what the items are, by expectation-maximisation."""
+"""Dawid and Skene (1979): each annotator's confusions and each item's class, by expectation-maximisation."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -47,12 +48,12 @@ def dawid_skene(
     """Estimate each item's class and each annotator's confusion matrix together.
 
     Starts from the vote shares. Votes are held as one sparse matrix, items x (annotator, said), so a step is
-    two sparse products whatever the number of annotators.
+    two sparse products regardless of the number of annotators.
 
     Args:
         votes: single votes with annotators are needed.
-        tolerance: stop when a step gains less than this in mean log-likelihood an item.
-        most_steps: stop after this many steps at the latest.
+        tolerance: stop when a step gains less than this in mean log-likelihood per item.
+        most_steps: stop after at most this many steps.
         smoothing: pseudo-votes added to every cell of every confusion matrix; a little (0.1) helps where
             annotators gave few votes.
         on_step: called after each step with its number and log-likelihood, for a progress display.
@@ -61,6 +62,7 @@ def dawid_skene(
 
     ballots = check_votes(votes).require_ballots("Dawid-Skene")
     check_number("smoothing", smoothing, 0, 1e6)
+    check_number("tolerance", tolerance, 0, math.inf)
     check_whole_number("most_steps", most_steps, least=1)
     n, k, a = votes.n_items, votes.n_classes, len(ballots.annotator_ids)
     column = ballots.annotator.astype(np.int32) * k + ballots.label

@@ -18,8 +18,8 @@ from votewise.votes import (
     unanimous,
 )
 
-# Votes an item up to which arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly, and up
-# to which smoothed shares did best in our own runs (docs/choosing.md).
+# Up to SPARSE votes per item, arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly; up to
+# VERY_SPARSE, smoothed shares did best in our own runs (docs/choosing.md).
 SPARSE, VERY_SPARSE = 10, 5
 
 
@@ -44,14 +44,14 @@ class Overview:
         items: N.
         classes: names.
         annotators: how many; None where the source does not say.
-        votes: in all; None for probabilities.
+        votes: total number; None for probabilities.
         votes_per_item: min, median, mean, max; None for probabilities.
         unanimous: share of items on which all agree.
-        ties: items whose largest vote is shared.
+        ties: number of items on which several classes share the most votes.
         entropy: mean, median, max of the items' entropies, nats.
         fleiss_kappa: agreement beyond chance.
-        krippendorff_alpha: the same, Krippendorff's, nominal.
-        reliability: of the items' entropies, by split halves.
+        krippendorff_alpha: the same by Krippendorff's nominal alpha.
+        reliability: split-half reliability of the items' entropies.
         advice: what to try.
     """
 
@@ -106,7 +106,7 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
     agreed = float(unanimous(votes).mean())
     if agreed == 1:
         several = (
-            "one vote an item says nothing about disagreement; collect more." if typical == 1 else "nobody disagrees."
+            "one vote per item says nothing about disagreement; collect more." if typical == 1 else "nobody disagrees."
         )
         return Advice("majority", (f"Soft labels, multipass, sls and majority are all the same here: {several}",))
     disputed = f"{1 - agreed:.0%}" if 1 - agreed >= 0.01 else "Less than 1%"
@@ -114,27 +114,28 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
     if typical <= VERY_SPARSE:
         method = "soft-smoothed"
         reasons.append(
-            f"{typical:g} votes an item (median) are very few: shares are noisy. Smoothed ones tend to give the best "
-            "likelihoods where a model learns well, votes delivered one an epoch (multipass) where it mostly overfits."
+            f"A median of {typical:g} votes per item is very few, so vote shares are noisy. Smoothed shares usually "
+            "give the best likelihood and accuracy when the model learns the task well, at some cost in calibration; "
+            "multipass (one vote per epoch) does when it mostly overfits, or when calibration and entropy matter."
         )
     elif typical <= SPARSE:
         method = "multipass"
         reasons.append(
-            f"{typical:g} votes an item (median) are few: shares are noisy, and delivering the votes one an epoch "
-            "tends to give better likelihoods than training on the shares themselves; where people disagree much, "
+            f"A median of {typical:g} votes per item is few, so vote shares are noisy. Multipass (one vote per epoch) "
+            "usually gives better likelihoods than training on the shares themselves; where people disagree a lot, "
             "soft-smoothed may be better still."
         )
     else:
         method = "soft"
         reasons.append(
-            f"{typical:g} votes an item (median) are many: deliveries differ little, and soft labels are simplest. In "
-            "long training multipass and sls tend to end slightly ahead, and in flatter minima."
+            f"A median of {typical:g} votes per item is many, so deliveries differ little and soft labels are the "
+            "simplest. In long training, multipass and sls tend to end slightly ahead, and in flatter minima."
         )
     if reliability is not None and 0 < reliability < 1:
-        doubled = 2 * reliability / (1 + reliability)
+        now, doubled = math.sqrt(reliability), math.sqrt(2 * reliability / (1 + reliability))
         reasons.append(
-            f"Items are ranked by disagreement with reliability {reliability:.2f}, so a model's entropy correlation "
-            f"ends at about {math.sqrt(reliability):.2f}; twice the votes would raise that to {math.sqrt(doubled):.2f}."
+            f"Disagreement is measured with reliability {reliability:.2f}, so no model can exceed an entropy "
+            f"correlation of about {now:.2f}; doubling the votes would raise that to {doubled:.2f}."
         )
     return Advice(method, tuple(reasons))
 
