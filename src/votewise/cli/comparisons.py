@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from votewise.cli import options
 
 if TYPE_CHECKING:
-    from votewise.report import Comparison, Content, MethodRow
+    from votewise.report import Comparison, Content, MethodRow, Spread
 
 _COLUMNS = ("method", "soft NLL", "accuracy", "ECE (floor)", "ent. corr.")
 
 
 def comparison_json(comparison: Comparison) -> dict[str, object]:
     """A comparison without its curves."""
-    return {"title": comparison.title, "rows": [asdict(row) for row in comparison.rows]}
+    no_model = None if comparison.no_model is None else asdict(comparison.no_model)
+    return {"title": comparison.title, "rows": [asdict(row) for row in comparison.rows], "no_model": no_model}
 
 
 def print_content(content: Content) -> None:
@@ -29,7 +30,19 @@ def print_content(content: Content) -> None:
         baseline = comparison.rows[0].method
         header = (*_COLUMNS, f"vs {baseline}", "better", "p", "p (Holm)")
         options.print_table(header, map(_cells, comparison.rows), names=("method",))
+        if comparison.no_model is not None:
+            screen.print(_no_model(comparison.no_model), markup=False)
     screen.print()
+
+
+def _no_model(level: Spread) -> str:
+    from votewise.report import format_number
+
+    sd = f" ± {format_number(level.sd)}" if level.n > 1 else ""
+    return (
+        "Without a model, predicting the mean vote shares of the other items: "
+        f"soft NLL {format_number(level.mean)}{sd}."
+    )
 
 
 def _cells(row: MethodRow) -> list[str]:

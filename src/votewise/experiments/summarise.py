@@ -91,7 +91,18 @@ def compare_methods(votes: Votes, outcomes: Sequence[Outcome], methods: Sequence
         method_rows(scores),
         tuple(learning_curve(method, [run.curve for run in its_runs]) for method, its_runs in runs.items()),
         tuple(_reliability(votes, method, its_runs) for method, its_runs in runs.items()),
+        _without_model(votes, runs[methods[0]]),
     )
+
+
+def _without_model(votes: Votes, runs: Sequence[Outcome]) -> Spread | None:
+    """Soft NLL of predicting the mean shares of the items not held out; None if they rule out what people chose."""
+    losses = []
+    for run in runs:
+        mean = np.delete(votes.probs, run.held_out, axis=0).mean(axis=0)
+        people = votes.probs[run.held_out]
+        losses.append(metrics.soft_nll(people, np.tile(mean / mean.sum(), (len(people), 1))))
+    return _spread(np.array(losses)) if np.isfinite(losses).all() else None
 
 
 def hardest_items(votes: Votes, outcomes: Sequence[Outcome]) -> tuple[Example, ...]:
@@ -122,6 +133,21 @@ def in_words(comparison: Comparison) -> str:
         f"(better on {best.wins} of {counted(best.pairs, 'seed')})"
         + (f"; majority labels end at {_shown_nll(majority)}. " if majority else ". ")
         + _significance(baseline, others)
+        + _nothing_learnt(comparison)
+    )
+
+
+def _nothing_learnt(comparison: Comparison) -> str:
+    """Which methods are no better than predicting without a model, in a sentence; empty if all are."""
+    if comparison.no_model is None:
+        return ""
+    level = comparison.no_model.mean
+    useless = [_called(row) for row in comparison.rows if _nll(row) >= level]
+    if not useless:
+        return ""
+    return (
+        f" Predicting the mean vote shares of the other items, without a model, gives {format_number(level)}; "
+        f"{', '.join(useless)} {'is' if len(useless) == 1 else 'are'} no better: change the recipe before comparing."
     )
 
 
