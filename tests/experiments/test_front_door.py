@@ -36,7 +36,7 @@ def test_a_comparison_from_the_front_door(tmp_path: Path, monkeypatch) -> None: 
             keeper.keep(config, *execution.train_run_with_models(config, material))
 
     monkeypatch.setattr(execution, "_on_cores", in_this_process)
-    records = experiments.execution(runs, material, device="cpu")
+    records = experiments.execute(runs, material, device="cpu")
     content = experiments.summarise_comparison(plan, material, records)
     assert [row.method for row in content.comparisons[0].rows] == ["soft", "majority"]
     assert [row.per_seed for row in content.comparisons[0].rows] == [
