@@ -183,7 +183,7 @@ def test_rounded_predictions_are_normalised_only_when_asked() -> None:
         (TABLE.assign(item=["a", "c", "z"]), "every predicted item must have votes, but 1 have none ('z')"),
         (
             TABLE.assign(item=["a", "c", "c"]),
-            "item ids must be different and not empty, but 1 appear more than once ('c')",
+            "item ids in the table of predictions must be different and not empty, but 1 appear more than once ('c')",
         ),
         (
             TABLE.assign(cat=["x", "y", "z"]),

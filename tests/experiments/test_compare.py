@@ -84,7 +84,7 @@ def test_a_comparison_in_words(material: Material) -> None:
     said = in_words(compare_methods(material.votes, runs, METHODS, "here"))
     assert said.startswith("sls ends at a soft NLL of ")
     assert "below soft labels (better on 4 of 4 seeds); majority labels end at " in said
-    assert said.endswith("No difference from soft labels is significant: the smallest p after Holm is 0.2500.")
+    assert "No difference from soft labels is significant: the smallest p after Holm is 0.2500." in said
     turned = in_words(compare_methods(material.votes, runs, ("sls", "majority"), "here"))
     assert turned.startswith("majority ends at a soft NLL of ")
     assert " above sls (better on 0 of 4 seeds). No difference from sls is significant" in turned
@@ -94,7 +94,34 @@ def test_a_comparison_in_words(material: Material) -> None:
 def test_what_differs_by_more_than_chance_is_named(material: Material) -> None:
     runs = outcomes(material.votes, {"soft": 0.6, "majority": 0.1}, seeds=7)
     said = in_words(compare_methods(material.votes, runs, ("soft", "majority"), "here"))
-    assert said.endswith("Significantly different from soft labels at 0.05 after Holm: majority (p = 0.0156).")
+    assert "Significantly different from soft labels at 0.05 after Holm: majority (p = 0.0156)." in said
+
+
+def test_methods_that_learnt_nothing_are_named(material: Material) -> None:
+    """They are no better than the mean shares of the items not held out."""
+    votes, runs = material.votes, outcomes(material.votes, {"soft": 0.9, "sls": 0.0, "majority": 0.1})
+    result = compare_methods(votes, runs, METHODS, "here")
+    losses = []
+    for seed in range(4):
+        rest, held_out = votes.split(0.4, seed=seed)
+        mean = votes.probs[rest].mean(axis=0)
+        losses.append(-(votes.probs[held_out] * np.log(mean)).sum(axis=1).mean())
+    assert result.no_model is not None
+    assert (result.no_model.mean, result.no_model.n) == (pytest.approx(np.mean(losses)), 4)
+    assert result.no_model.sd == pytest.approx(np.std(losses, ddof=1))
+    assert in_words(result).endswith(
+        f" Predicting the mean vote shares of the other items, without a model, gives {np.mean(losses):.3f}; sls, majority "
+        "labels are no better: change the recipe before comparing."
+    )
+    good = compare_methods(votes, runs, ("soft",), "here")
+    assert "without a model" not in in_words(good)
+
+
+def test_mean_shares_that_rule_out_what_people_chose_are_no_measure() -> None:
+    votes = Votes.from_counts([[3, 0]] * 9 + [[0, 3]], classes=["a", "b"])
+    held_out = np.array([8, 9])
+    run = Outcome("soft", 0, held_out, np.full((2, 2), 0.5), np.array([1.0]))
+    assert compare_methods(votes, [run], ("soft",), "here").no_model is None
 
 
 def test_a_gap_too_small_to_print_is_level(material: Material) -> None:

@@ -249,7 +249,8 @@ def test_arrays_of_features(tmp_path: Path) -> None:
         ),
         (
             "item,x\na,1\na,2\n",
-            "item ids must be different and not empty, but 1 appear more than once ('a'). Give each item one row and one id.",
+            "item ids in the table of features must be different and not empty, but 1 appear more than once ('a'). "
+            "Give each item one row and one id.",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -375,7 +376,7 @@ FAULTS = {
     "nested labels": (pl.DataFrame({"item": [1], "label": [[1, 2]]}), "the label column must hold text or numbers, but it holds List(Int64)"),
     "no rows": (LONG.head(0), "a table of votes needs at least one row, but it has none"),
     "no form": (pd.DataFrame({"text": ["hello", "bye"], "mood": ["good", "bad"]}), "the columns must show which form the table has, but 'text', 'mood' fit no form"),
-    "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids must be different and not empty, but 1 appear more than once ('a')"),
+    "repeated items": (pd.DataFrame({"item": ["a", "a"], "x": [1, 2], "y": [1, 1]}), "item ids in the table of votes must be different and not empty, but 1 appear more than once ('a')"),
     "ids under an unknown name": (pd.DataFrame({"my_key": range(101, 110), "cat": 1, "dog": 2}), "each column of a table of votes must be a class, but column 'my_key' has a different whole number in every row, like ids"),
     "semicolons": (pd.DataFrame({"item;annotator;label": ["a;b;c"]}), "the columns must show which form the table has"),
     "nul": (pd.DataFrame({"item": ["a\x00"], "label": ["x"]}), "item names must be text, but one is empty or holds a NUL character"),
@@ -391,16 +392,36 @@ def test_faults_are_named(fault: str) -> None:
     assert all((error.value.wanted, error.value.got, error.value.remedy))
 
 
+def test_a_pipe_is_not_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "votes.csv")
+    with pytest.raises(InputError) as error:
+        read_votes(tmp_path / "votes.csv")
+    assert str(error.value) == (
+        f"the table must be a regular file, but {str(tmp_path / 'votes.csv')!r} is a pipe or device. "
+        "Save what it holds as a file."
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("votes.csv", b"", "the table must be readable, but reading it failed: empty CSV"),
+        ("votes.csv", b"", "votes.csv' is empty. Check how it was made."),
         ("votes.csv", b"item,label\n", "a table of votes needs at least one row"),
-        ("votes.csv", b"item,label\n1,2,3\n", "the table must be readable, but reading it failed"),
-        ("votes.csv", b"item,label\n\xff\xfe,1\n", "the table must be readable, but reading it failed: invalid utf-8"),
+        ("votes.csv", b"item,label\n1,2,3\n", "votes.csv' must be readable, but reading it failed: "),
+        (
+            "votes.csv",
+            b"item,label\n\xff\xfe,1\n",
+            "votes.csv' must be readable, but reading it failed: invalid utf-8 sequence. Check that it is whole, UTF-8",
+        ),
         ("votes.csv", b"item,a,a\n1,2,3\n", "column names must be different, but 'a' appears twice"),
-        ("votes.parquet", b"PAR1 not really", "must be readable, but reading it failed: "),
-        ("votes.jsonl", b'{"item": 1,\n', "the file"),
+        (
+            "votes.csv",
+            "item,label\na,x\n".encode("utf-16"),
+            "votes.csv' must be UTF-8, but it is UTF-16. Save it as UTF-8.",
+        ),
+        ("votes.parquet", b"PAR1 not really", "votes.parquet' must be readable, but reading it failed: "),
+        ("votes.parquet", b"PAR1 not really", ". Check that it is whole."),
+        ("votes.jsonl", b'{"item": 1,\n', ". Check that it is whole and UTF-8, with one JSON object per line."),
         ("votes.npy", b"\x93NUMPY", "must be a NumPy array of numbers"),
         ("votes.xlsx", b"", "a table must end in .csv, .tsv, .parquet, .jsonl, .npy"),
     ],

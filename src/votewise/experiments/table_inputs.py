@@ -109,7 +109,8 @@ def _item_table(
             f"a table of {what} needs a column besides the item column", f"it has only {chosen!r}", "Add one"
         )
     with engine_errors(f"the table of {what}"):
-        ids = check_item_ids(as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list())
+        texts = as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list()
+        ids = check_item_ids(texts, f"item ids in the table of {what}")
     return frame.drop(chosen), ids
 
 

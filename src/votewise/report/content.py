@@ -88,8 +88,8 @@ class Comparison:
         rows: one row per method, the baseline first.
         learning: held-out soft NLL by epoch, one curve per method.
         reliability: accuracy by confidence, one curve per method; empty without predictions.
-        no_model: soft NLL of predicting the mean vote shares of the other items for every held-out one, over seeds: what a
-            model must be below to have learnt anything; None where it is unknown or infinite.
+        no_model: soft NLL of predicting the mean vote shares of the other items for every held-out one, over seeds: a
+            model that is not below it has learnt nothing; None where it is unknown or infinite.
     """
 
     title: str

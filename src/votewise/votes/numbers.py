@@ -67,7 +67,8 @@ def number_table(table: pl.LazyFrame, *, item: str | None, what: str) -> NumberT
     if chosen is None:
         _refuse_unnamed_ids(values[:, 0], cells, what)
         return NumberTable(None, None, cells, check_matrix(f"the table of {what}", values))
-    ids = check_item_ids(as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list())
+    texts = as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list()
+    ids = check_item_ids(texts, f"item ids in the table of {what}")
     return NumberTable(ids, chosen, cells, check_matrix(f"the table of {what}", values, ids))
 
 

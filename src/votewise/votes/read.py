@@ -22,7 +22,7 @@ from votewise.votes.columns import (
     without_unnamed_index,
 )
 from votewise.votes.numbers import is_mostly_numbers, is_number_column, number_table
-from votewise.votes.sources import column_names, engine_errors, open_source
+from votewise.votes.sources import column_names, engine_errors, named_file, open_source
 from votewise.votes.table import Votes, check_class_names, check_item_ids, row_numbers, sort_classes
 from votewise.votes.tally import MISSING_WORDS, Rules, as_text, empty_items, plain_numbers, tally
 
@@ -108,6 +108,11 @@ def read_votes(
         votes, source = _read_export(source, format, asked)
         if votes is not None:
             return votes
+    with named_file(source):
+        return _read_table(source, form, columns, rules)
+
+
+def _read_table(source: Any, form: str | None, columns: _Columns, rules: Rules) -> Votes:
     table = open_source(source)
     if isinstance(table, np.ndarray):
         return _read_array(table, form, rules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".npy")
 
+_CSV_ADVICE = "Check that it is whole, UTF-8 and properly quoted"
+
 
 def open_source(
     source: Any, columns: Sequence[str] | None = None, few: Sequence[str] = ()
@@ -39,6 +42,32 @@ def open_source(
     if isinstance(source, (str, os.PathLike)):
         return _open_file(Path(source), columns, few)
     return _open_frame(source)
+
+
+class UnreadableError(InputError):
+    """A table that the engine cannot read."""
+
+
+@contextmanager
+def named_file(source: Any) -> Iterator[None]:
+    """Put the name of a file into errors about reading it, with advice for its format."""
+    try:
+        yield
+    except UnreadableError as error:
+        if not isinstance(source, (str, os.PathLike)):
+            raise
+        path = Path(source)
+        raise InputError(f"the file {str(path)!r} must be readable", error.got, _advice(path)) from None
+
+
+def _advice(path: Path) -> str:
+    match path.suffix.lower():
+        case ".parquet":
+            return "Check that it is whole"
+        case ".jsonl":
+            return "Check that it is whole and UTF-8, with one JSON object per line"
+        case _:
+            return _CSV_ADVICE
 
 
 @contextmanager
@@ -61,11 +90,7 @@ def engine_errors(what: str) -> Iterator[None]:
         NotImplementedError,
     ) as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise InputError(
-            f"{what} must be readable",
-            f"reading it failed: {reason}",
-            "Check that it is whole, UTF-8 and properly quoted",
-        ) from None
+        raise UnreadableError(f"{what} must be readable", f"reading it failed: {reason}", _CSV_ADVICE) from None
 
 
 def column_names(table: pl.LazyFrame, what: str) -> list[str]:
@@ -84,8 +109,20 @@ def check_file(path: Path) -> None:
     """Refuse a path that is not a file."""
     if path.is_dir():
         raise InputError("the table must be a file", f"{str(path)!r} is a folder", "Name a file inside it")
-    if not path.is_file():
+    if not path.exists():
         raise InputError("the table must be a file", f"{str(path)!r} does not exist", "Check the path")
+    if not path.is_file():
+        raise InputError(
+            "the table must be a regular file", f"{str(path)!r} is a pipe or device", "Save what it holds as a file"
+        )
+
+
+def _check_encoding(path: Path) -> None:
+    """Refuse text that says of itself that it is not UTF-8."""
+    with path.open("rb") as file:
+        start = file.read(2)
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise InputError(f"the file {str(path)!r} must be UTF-8", "it is UTF-16", "Save it as UTF-8")
 
 
 def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
@@ -94,11 +131,15 @@ def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) ->
         raise InputError(
             f"a table must end in {', '.join(TABLE_SUFFIXES)}", f"got {str(path)!r}", "Convert it to one of those"
         )
+    if path.stat().st_size == 0:
+        raise InputError("the table must hold rows", f"{str(path)!r} is empty", "Check how it was made")
     if path.suffix.lower() == ".npy":
         return _load_array(path)
     import polars as pl
 
-    with engine_errors(f"the file {str(path)!r}"):
+    if path.suffix.lower() != ".parquet":
+        _check_encoding(path)
+    with named_file(path), engine_errors("the table"):
         match path.suffix.lower():
             case ".parquet":
                 return _open_parquet(path, columns, few)

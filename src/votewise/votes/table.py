@@ -126,9 +126,9 @@ class Votes:
     ) -> Votes:
         """Votes from an (N, K) table of vote shares whose numbers of voters are unknown."""
         _refuse_frame("probabilities", probs)
-        matrix = check_simplex("probabilities", probs)
+        matrix = check_matrix("probabilities", probs)
         ids, names = _name_rows_and_columns(matrix, item_ids, classes)
-        return cls(ids, names, None, matrix.copy())
+        return cls(ids, names, None, check_simplex("probabilities", matrix, None if item_ids is None else ids).copy())
 
     @property
     def n_items(self) -> int:
@@ -311,9 +311,9 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
     return matrix.astype(np.int64)
 
 
-def check_item_ids(item_ids: Iterable[object]) -> StrArray:
-    """Return item ids as an array of text, none empty, none twice, none as long as a document."""
-    names = _as_text("item ids", item_ids)
+def check_item_ids(item_ids: Iterable[object], what: str = "item ids") -> StrArray:
+    """Return item ids, called `what` in errors, as an array of text: none empty, repeated or as long as a document."""
+    names = _as_text(what, item_ids)
     if longest := max(names, key=len, default=""):
         check_length("item", longest)
     ids = np.array(names, dtype=np.str_)
@@ -325,7 +325,7 @@ def check_item_ids(item_ids: Iterable[object]) -> StrArray:
             if repeated.size
             else f"row {int((ids == '').argmax())} has none"
         )
-        raise InputError("item ids must be different and not empty", got, "Give each item one row and one id")
+        raise InputError(f"{what} must be different and not empty", got, "Give each item one row and one id")
     return ids
 
 
