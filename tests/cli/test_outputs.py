@@ -98,18 +98,38 @@ def test_a_stopped_command_leaves_nothing_and_says_so(files: Path, number: signa
     assert sorted(path.name for path in files.iterdir()) == before
 
 
-def test_a_full_disk_is_told_before_the_work(files: Path) -> None:
-    """On a file system of a megabyte, the array of labels would be 16 MB."""
-    small = files / "small"
+def on_small_disk(folder: Path, arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command where `folder/small` has a megabyte of space; it prints what is left there."""
+    small = folder / "small"
     small.mkdir()
-    script = f"mount -t tmpfs -o size=1m none {small} && {sys.executable} -m votewise deliver {files}/counts.npy -m sls --epochs 1000000 -o {small}/l.npy; code=$?; ls -A {small}; exit $code"  # fmt: skip
+    command = f"{sys.executable} -m votewise {arguments}"
+    script = f"mount -t tmpfs -o size=1m none {small} && {command}; code=$?; ls -A {small}; exit $code"
     if not can_mount():
         pytest.skip("this user cannot mount a small file system")
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_a_full_disk_is_told_before_the_work(files: Path) -> None:
+    """The array of labels would have 16 MB."""
+    done = on_small_disk(files, "deliver counts.npy -m sls --epochs 1000000 -o small/l.npy")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "No space left on device" in done.stderr
-    assert f"{small}/l.npy" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr == (
+        "votewise: operating system error: [Errno 28] No space left on device: 'small/l.npy'. "
+        "Check disk space and permissions.\n"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npy"])
+def test_predictions_that_do_not_fit_are_told(files: Path, suffix: str) -> None:
+    rows = "".join(f"item {n},{n * 0.6180339887 % 7}\n" for n in range(150_000))
+    Path("many.csv").write_text("item,x\n" + rows, encoding="utf-8")
+    assert main(["train", "votes.csv", "--features", "x.csv", "-o", "m.safetensors", *FAST, "-q"]) == 0
+    done = on_small_disk(files, f"predict m.safetensors --features many.csv -o small/p.{suffix} -q")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "operating system error: " in done.stderr
+    assert f"'small/p.{suffix}'. Check disk space" in done.stderr
 
 
 def can_mount() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,4 +67,7 @@ def write_predictions(
 
         columns = {name: probs[:, place] for place, name in enumerate(classes)}
         table = pl.DataFrame({item_column(classes): item_ids.tolist(), **columns})
-        table.write_csv(partial) if suffix == ".csv" else table.write_parquet(partial)
+        # By way of memory: on a full disk Polars would raise errors of its own, which name neither file nor reason.
+        buffer = io.BytesIO()
+        table.write_csv(buffer) if suffix == ".csv" else table.write_parquet(buffer)
+        partial.write_bytes(buffer.getbuffer())
