@@ -142,12 +142,13 @@ def _nothing_learnt(comparison: Comparison) -> str:
     if comparison.no_model is None:
         return ""
     level = comparison.no_model.mean
-    useless = [_called(row) for row in comparison.rows if _nll(row) >= level]
-    if not useless:
+    behind = [_called(row) for row in comparison.rows if _nll(row) >= level]
+    if not behind:
         return ""
+    advice = " Change the recipe before comparing." if len(behind) == len(comparison.rows) else ""
     return (
-        f" Predicting the mean vote shares of the other items, without a model, gives {format_number(level)}; "
-        f"{', '.join(useless)} {'is' if len(useless) == 1 else 'are'} no better: change the recipe before comparing."
+        " The mean vote shares of the other items, without a model, give "
+        f"{format_number(level)}. No better: {', '.join(behind)}.{advice}"
     )
 
 
