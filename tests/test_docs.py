@@ -76,7 +76,3 @@ def test_make_targets_of_the_readme_exist() -> None:
     makefile = text("Makefile")
     for target in re.findall(r"make ([a-z]+)", text("README.md") + text("CONTRIBUTING.md")):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-
-
-def test_torch_is_pinned() -> None:
-    assert "torch==2.13.0" in text("constraints.txt").splitlines()

@@ -23,7 +23,7 @@ class Published:
     place: str
 
 
-# (method, votes an item or None for all, epochs a label is kept, metric) -> what the paper says.
+# (method, votes per item or None for all, epochs a label is kept, metric) -> what the paper says.
 Key = tuple[str, int | None, int, str]
 
 # (method, number of seeds, column) -> what a table says.

@@ -23,14 +23,12 @@ class Suite:
     """One comparison.
 
     Attributes:
-        summary: what it shows.
         methods: by name.
         seeds: how many, from 0; suites share the runs of their common seeds.
         votes: numbers of votes per item, each its own condition; None for all.
         holds: epochs a drawn label is kept, likewise.
     """
 
-    summary: str
     methods: tuple[str, ...]
     seeds: int
     votes: tuple[int | None, ...] = (None,)
@@ -38,23 +36,24 @@ class Suite:
 
 
 SUITES: dict[str, Suite] = {
+    # Soft labels, SLS and the usual baselines (Tables 2, 4, 5, 8).
     "main": Suite(
-        "soft labels, SLS and the usual baselines (Tables 2, 4, 5, 8)",
         ("soft", "sls", "majority", "label-smoothing", "mixup"),
         10,
     ),
+    # The hard deliveries and their controls (Tables 3, 4, 7, 9).
     "family": Suite(
-        "the hard deliveries and their controls (Tables 3, 4, 7, 9)",
         ("sls", "multipass", "deterministic-control", "shuffled-sls"),
         5,
     ),
+    # Few votes per item (Tables 1, 6).
     "sweep": Suite(
-        "few votes per item (Tables 1, 6)",
         ("soft", "sls", "multipass", "deterministic-control"),
         5,
         votes=(5, 10, 25, 50),
     ),
-    "resampling": Suite("SLS whose labels are kept for some epochs (Figure 4)", ("sls",), 5, holds=(1, 5, 10, 50)),
+    # SLS whose labels are kept for some epochs (Figure 4).
+    "resampling": Suite(("sls",), 5, holds=(1, 5, 10, 50)),
 }
 
 # Variants of mixup by name: the method that is mixed, and alpha. The paper gives neither; `choices` shows why its mixup
@@ -67,13 +66,14 @@ MIXUPS: dict[str, tuple[str, float]] = {
 
 # Beyond the paper: what else might help with few votes, and what its mixup may have been.
 BEYOND: dict[str, Suite] = {
+    # Few votes per item: smoothed shares beside the paper's methods.
     "sparse": Suite(
-        "few votes per item: smoothed shares beside the paper's methods",
         ("soft", "sls", "multipass", "soft-smoothed", "dirichlet", "dirichlet-fitted"),
         5,
         votes=(5, 10),
     ),
-    "mixup": Suite("mixup's alpha and targets, neither of which the paper gives", tuple(MIXUPS), 1),
+    # Mixup's alpha and targets, neither of which the paper gives.
+    "mixup": Suite(tuple(MIXUPS), 1),
 }
 
 
@@ -90,9 +90,8 @@ def all_runs(suites: Sequence[Suite] = tuple(SUITES.values())) -> tuple[Run, ...
     return tuple(dict.fromkeys(runs))
 
 
-TINY = Suite(
-    "the whole pipeline on a small subset of the data, in minutes on a CPU", ("soft", "sls", "multipass", "majority"), 2
-)
+# The whole pipeline on a small subset of the data, in minutes on a CPU.
+TINY = Suite(("soft", "sls", "multipass", "majority"), 2)
 _TINY_ITEMS, _TINY_EPOCHS, _TINY_OUTLIERS = 2000, 12, 1000
 
 
