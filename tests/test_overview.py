@@ -30,8 +30,8 @@ def test_reasons_in_full() -> None:
     assert few[:2] == (
         "50% of the items show disagreement, which a majority label would discard.",
         "A median of 4 votes per item is very few, so vote shares are noisy. Smoothed shares usually give the best "
-        "likelihood and accuracy when the model learns the task well, at some cost in calibration; multipass (one vote "
-        "per epoch) does when it mostly overfits, or when calibration and entropy matter.",
+        "likelihood and accuracy when the model learns the task well, at some cost in calibration. Choose multipass (one "
+        "vote per epoch) if it mostly overfits, or if calibration and entropies matter.",
     )
     assert some[1] == (
         "A median of 8 votes per item is few, so vote shares are noisy. Multipass (one vote per epoch) usually gives "
@@ -50,8 +50,9 @@ def test_the_reliability_bounds_what_a_model_can_reach() -> None:
     assert seen.reliability is not None
     doubled = 2 * seen.reliability / (1 + seen.reliability)
     assert seen.advice.reasons[-1] == (
-        f"Disagreement is measured with reliability {seen.reliability:.2f}, so no model can exceed an entropy "
-        f"correlation of about {seen.reliability**0.5:.2f}; doubling the votes would raise that to {doubled**0.5:.2f}."
+        f"Disagreement is measured with reliability {seen.reliability:.2f}, so even a perfect model would reach an "
+        f"entropy correlation of only about {seen.reliability**0.5:.2f} (somewhat more if votes are few); doubling the "
+        f"votes would raise that to {doubled**0.5:.2f}."
     )
 
 

@@ -115,8 +115,8 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
         method = "soft-smoothed"
         reasons.append(
             f"A median of {typical:g} votes per item is very few, so vote shares are noisy. Smoothed shares usually "
-            "give the best likelihood and accuracy when the model learns the task well, at some cost in calibration; "
-            "multipass (one vote per epoch) does when it mostly overfits, or when calibration and entropy matter."
+            "give the best likelihood and accuracy when the model learns the task well, at some cost in calibration. "
+            "Choose multipass (one vote per epoch) if it mostly overfits, or if calibration and entropies matter."
         )
     elif typical <= SPARSE:
         method = "multipass"
@@ -134,8 +134,9 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
     if reliability is not None and 0 < reliability < 1:
         now, doubled = math.sqrt(reliability), math.sqrt(2 * reliability / (1 + reliability))
         reasons.append(
-            f"Disagreement is measured with reliability {reliability:.2f}, so no model can exceed an entropy "
-            f"correlation of about {now:.2f}; doubling the votes would raise that to {doubled:.2f}."
+            f"Disagreement is measured with reliability {reliability:.2f}, so even a perfect model would reach an "
+            f"entropy correlation of only about {now:.2f} (somewhat more if votes are few); doubling the votes would "
+            f"raise that to {doubled:.2f}."
         )
     return Advice(method, tuple(reasons))
 

@@ -143,7 +143,7 @@ def test_compare_as_a_process_and_again_from_its_records(here: Path, capsys: pyt
     first = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (first.returncode, first.stderr) == (0, "")
     said = json.loads(first.stdout)
-    assert list(said) == ["report", "items", "classes", "runs", "trained", "failed", "notes", "comparisons"]
+    assert list(said) == ["report", "items", "classes", "runs", "trained", "failed", "notes", "summary", "comparisons"]
     assert (said["items"], said["runs"], said["trained"], said["failed"]) == (60, 4, 4, [])
     assert said["classes"] == [EVIL, "cat", "dog"]
     assert said["notes"] == ["60 of 60 images were resized and cropped to 8 x 8 pixels."]
@@ -316,7 +316,7 @@ def test_one_seed_and_one_epoch_in_plain_words(here: Path, capsys: pytest.Captur
     assert "One seed allows no test." in out
     assert "±" not in out
     words = Page((here / "report.html").read_text(encoding="utf-8")).words
-    assert "On held-out items sls ends at a soft NLL of" in words
+    assert "Lowest soft NLL: " in words
     assert "±" not in words
 
 

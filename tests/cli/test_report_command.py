@@ -127,10 +127,39 @@ def test_no_run_is_an_error_and_no_page(
     runs.mkdir(exist_ok=True)
     assert main(["report", str(runs), "-o", str(tmp_path / "r.html")]) == 2
     assert (
-        f"a report needs finished training runs, but there is none among {len(records)} record"
+        "a report needs finished training runs, but "
+        + (f"none of {len(records)} record is one. " if records else "there are no records. ")
         in capsys.readouterr().err
     )
     assert not (tmp_path / "r.html").exists()
+
+
+def test_records_made_by_hand_are_no_trouble(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [
+        run("soft", 0, 0.5),
+        run("soft", 1, 0.6, curves={"soft_nll": [0.6]}),
+        run("sls", 0, 0.7, config={"votes": "5", "hold": "x"}),
+        run("sls", 0, 0.7, config={"votes": 5}),
+    ]
+    told = report(stored(tmp_path, *records), capsys=capsys)
+    assert sorted(one["title"] for one in told["comparisons"]) == ["mine, 5 votes per item"] * 2 + ["mine, all votes"]
+
+
+def test_methods_are_ranked_by_the_seeds_that_both_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By means alone SLS would be ahead."""
+    values = {("soft", 0): 0.5, ("soft", 1): 0.9, ("soft", 2): 0.9, ("sls", 0): 0.6}
+    told = report(stored(tmp_path, *(run(method, seed, nll) for (method, seed), nll in values.items())), capsys=capsys)
+    assert told["summary"] == [
+        "mine, all votes: Lowest soft NLL: soft labels, 0.767; next sls, 0.600, 0.100 above soft labels "
+        "(better on 0 of 1 seed). One seed allows no test."
+    ]
+
+
+def test_methods_without_a_seed_in_common(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = report(stored(tmp_path, run("soft", 0, 0.5), run("sls", 1, 0.6)), capsys=capsys)
+    assert told["summary"] == [
+        "mine, all votes: Soft NLL: soft labels 0.500, sls 0.600. No method shares a seed with the first."
+    ]
 
 
 def test_names_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

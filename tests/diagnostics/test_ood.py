@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from leaks import assert_nothing_kept
 from votewise import InputError
-from votewise.diagnostics import ood
+from votewise.diagnostics import barrier, curvature, ood
 from votewise.models.resnet import ResNet18
 
 STD = (0.2470, 0.2435, 0.2616)
@@ -534,16 +534,23 @@ class TestCollecting:
             "Prepare the inputs as in training."
         )
 
-    def test_a_pass_that_changes_weights_is_refused(self) -> None:
+    def test_a_pass_that_changes_weights_is_refused_only_where_it_matters(self) -> None:
         model = nn.Sequential(nn.Embedding(4, 3, max_norm=0.1), nn.Flatten(), nn.Linear(6, 2))
         before = model[0].weight.detach().clone()
-        with pytest.raises(InputError) as error:
-            ood.collect_outputs(model, torch.ones(2, 2, dtype=torch.int64))
-        assert str(error.value) == (
-            "a forward pass must not change the weights, but embeddings with max_norm do ('0'). "
-            "Set their max_norm to None after training."
-        )
+        inputs, targets = torch.ones(2, 2, dtype=torch.int64), [[1.0, 0.0], [0.5, 0.5]]
+        state = model.state_dict()
+        for measure in (
+            lambda: curvature(model, inputs, targets),
+            lambda: barrier(model, state, state, inputs, targets),
+        ):
+            with pytest.raises(InputError) as error:
+                measure()
+            assert str(error.value) == (
+                "a forward pass must not change the weights, but embeddings with max_norm do ('0'). "
+                "Set their max_norm to None after training."
+            )
         assert torch.equal(model[0].weight, before)
+        assert len(ood.collect_outputs(model, inputs).logits) == 2
 
     def test_a_model_may_use_its_memory_again(self) -> None:
         class Thrifty(nn.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from torch.utils.data import (
 )
 
 from votewise import Delivery, HardDelivery, InputError, Multipass, Votes
-from votewise.integrations.torch import VotesDataset, VotesLoader, with_targets
+from votewise.integrations.torch import VotesDataset, VotesLoader, check_items, with_targets
 
 
 def assert_labels_of_epoch(delivery: Delivery, epoch: int, rows: Any, targets: Any) -> None:
@@ -286,3 +287,24 @@ def test_a_missing_trainer_names_the_extra_that_brings_it(module: str, lacking: 
         f"votewise._errors.MissingExtraError: votewise.integrations.{module} needs the package {package}, "
         f"which is not installed. Install it with: pip install 'votewise[{extra}]'."
     )
+
+
+def test_what_a_trainer_lacks_itself_is_not_blamed_on_the_trainer(tmp_path: Path) -> None:
+    (tmp_path / "lightning").mkdir()
+    (tmp_path / "lightning" / "__init__.py").write_text("import something_that_is_missing\n", encoding="utf-8")
+    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import votewise.integrations.lightning"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert found.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'something_that_is_missing'"
+
+
+def test_samples_are_not_searched_for_item_ids(votes: Votes) -> None:
+    class Tokens(list[int]):
+        looked = 0
+
+        def __iter__(self) -> Any:
+            Tokens.looked += 1
+            return super().__iter__()
+
+    samples: Any = [{"row": n % 3, "tokens": Tokens(range(9))} for n in range(5)]
+    assert not check_items(DataLoader(samples, batch_size=2), votes)
+    assert Tokens.looked == 0

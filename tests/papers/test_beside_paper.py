@@ -63,7 +63,7 @@ def test_every_part_is_printed_from_results(results: Path, tmp_path: Path, capsy
     for name in PARTS:
         assert re.search(rf"^{name}: ", shown.out, re.MULTILINE)
     assert shown.err.startswith(f"votewise: from the results in {results}\n")
-    assert shown.err.endswith("votewise: 81 of the paper's 160 runs are there\n")
+    assert shown.err.endswith("votewise: 81 of the paper's 160 runs are done\n")
 
 
 def test_numbers_of_one_table(evidence: Evidence, results: Path, tmp_path: Path, capsys: Screen) -> None:
@@ -147,13 +147,11 @@ def test_records_that_cannot_be_read_are_told(
         (["-o", "figures"], "--output is for the figures of --only, but no part was named. Add --only all."),
         (
             ["--only", "table-2"],
-            "'{folder}/runs' must hold finished runs of the paper's recipe in bf16, but none is there. Do some with "
-            "votewise reproduce same-target, or name another folder or precision.",
+            "RUNS must be a folder of recorded runs, but '{folder}/runs' does not exist. Check the path.",
         ),
         (
             ["--reduce"],
-            "'{folder}/runs' must hold finished runs of the paper's recipe in bf16, but none is there. Do some with "
-            "votewise reproduce same-target, or name another folder or precision.",
+            "RUNS must be a folder of recorded runs, but '{folder}/runs' does not exist. Check the path.",
         ),
     ],
 )
@@ -161,6 +159,13 @@ def test_nothing_to_show(more: list[str], message: str, tmp_path: Path, capsys: 
     assert main(command(tmp_path / "runs", tmp_path / "results", *more, "-q")) == 2
     assert capsys.readouterr().err == f"votewise: {message.format(folder=tmp_path)}\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_figures_of_a_part_without_any(results: Path, tmp_path: Path, capsys: Screen) -> None:
+    assert main(command(None, results, "--only", "table-1", "-o", str(tmp_path / "figures"), "-q")) == 2
+    assert capsys.readouterr().err == (
+        "votewise: --output draws figures, but table-1 has none to draw. Name a figure, or --only all.\n"
+    )
 
 
 def test_neither_runs_nor_results(tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,9 +181,7 @@ def test_neither_runs_nor_results(tmp_path: Path, capsys: Screen, monkeypatch: p
 def test_a_file_where_the_runs_should_be(tmp_path: Path, capsys: Screen) -> None:
     (tmp_path / "notes.txt").touch()
     assert main(command(tmp_path / "notes.txt", tmp_path, "--only", "summary")) == 2
-    assert capsys.readouterr().err.endswith(
-        "notes.txt' must be a folder for records, but it is a file. Name another.\n"
-    )
+    assert capsys.readouterr().err.endswith("notes.txt' is a file. Check the path.\n")
 
 
 def test_an_unknown_part(tmp_path: Path, capsys: Screen) -> None:

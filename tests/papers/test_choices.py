@@ -64,7 +64,7 @@ def test_lines_say_each_reading_and_each_of_its_numbers(evidence: Evidence) -> N
     assert short == choice_lines(found)
     assert len(short.rows) == sum(len(choice.interpretations) for choice in found)
     assert sum(int(row[2]) for row in short.rows) == sum(row[5] != "–" for row in long.rows)
-    assert [row[1] for row in short.rows if row[4] == "used"] == [choice.used for choice in found]
+    assert [row[1] for row in short.rows if row[4] == "yes"] == [choice.used for choice in found]
     plain = json.loads(json.dumps(as_json(part)))
     assert [choice["used"] for choice in plain["choices"]] == [choice.used for choice in found]
 

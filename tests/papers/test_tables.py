@@ -346,18 +346,23 @@ def test_what_is_ahead_of_multipass_on_the_same_seeds() -> None:
         ("multipass", 10, 1): {"soft_nll_best": [0.52]},
         ("soft-smoothed", 10, 1): {"soft_nll_best": [0.51]},
     }
-    smoothed, fitted = "soft labels, smoothed, are below multipass in", "fitted Dirichlet prior, are below multipass in"
+    smoothed, fitted = "soft labels, smoothed, have a lower", "soft labels, fitted Dirichlet prior, have a lower"
     found = {claim.claim: claim for claim in orderings(evidence_of(rows))}
-    nll, ece = (found[f"beyond the paper: with 5 votes {smoothed} {what}"] for what in ("soft NLL", "ECE"))
+    nll, ece = (
+        found[f"beyond the paper: with 5 votes {smoothed} {what} than multipass"] for what in ("soft NLL", "ECE")
+    )
     assert (nll.found, nll.verdict) == ("difference -0.0167 ± 0.0145, 3 seeds", "undecided")
     assert (ece.found, ece.verdict) == ("difference +0.0500 ± 0.0000, 3 seeds", "fails")
-    assert found[f"beyond the paper: with 5 votes soft labels, {fitted} soft NLL"].verdict == "fails"
-    ten = found[f"beyond the paper: with 10 votes {smoothed} soft NLL"]
+    assert found[f"beyond the paper: with 5 votes {fitted} soft NLL than multipass"].verdict == "fails"
+    ten = found[f"beyond the paper: with 10 votes {smoothed} soft NLL than multipass"]
     assert (ten.found, ten.verdict) == ("difference -0.0100, 1 seed", "undecided")
-    assert found[f"beyond the paper: with 10 votes soft labels, {fitted} soft NLL"].verdict == "not run"
+    assert found[f"beyond the paper: with 10 votes {fitted} soft NLL than multipass"].verdict == "not run"
     rows["soft-smoothed", 5, 1] = {"soft_nll_best": [0.58, 0.56, 0.60]}
     claims = orderings(evidence_of(rows))
-    assert next(claim for claim in claims if claim.claim.endswith(f"5 votes {smoothed} soft NLL")).verdict == "holds"
+    assert (
+        next(claim for claim in claims if claim.claim.endswith(f"5 votes {smoothed} soft NLL than multipass")).verdict
+        == "holds"
+    )
 
 
 def test_the_floor_of_calibration_errors() -> None:
@@ -385,8 +390,8 @@ def test_a_gain_that_is_a_matter_of_temperature() -> None:
 def test_a_difference_that_only_one_of_several_tests_shows_is_undecided() -> None:
     base, noise = np.arange(8) / 10, np.array([1, -2, 3, -4, 5, -6, 7, -8]) / 1000
     rows = {
-        ("sls", None, 1): {"soft_nll_best": base + noise, "soft_nll_last": base - 0.1},
-        ("soft", None, 1): {"soft_nll_best": base, "soft_nll_last": base},
+        ("sls", None, 1): {"soft_nll_best": base + noise, "soft_nll_last": base - 0.1, "scaled/soft_nll": base + noise},
+        ("soft", None, 1): {"soft_nll_best": base, "soft_nll_last": base, "scaled/soft_nll": base},
     }
     claims = orderings(evidence_of(rows))
     assert claim_about("do not differ on all votes in soft NLL", claims).verdict == "holds"
@@ -458,14 +463,19 @@ def test_means_are_of_the_seeds_that_all_have() -> None:
     assert (claim.found, claim.verdict) == ("0.5000 < 0.6000, 3 seeds", "holds")
 
 
-@pytest.mark.parametrize(("middle", "verdict"), [(0.10, "holds"), (0.17, "holds"), (0.30, "fails"), (-0.1, "fails")])
-def test_a_mean_lies_within_a_range_give_or_take_its_error(middle: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("middle", "verdict"),
+    [(0.105, "holds"), (0.15, "undecided"), (0.17, "undecided"), (0.30, "fails"), (-0.1, "fails")],
+)
+def test_means_lie_within_a_range_where_their_intervals_do(middle: float, verdict: str) -> None:
+    """Twelve means of three seeds with an SD of 0.02: give or take t(24) 0.02 / sqrt(3), which is 0.024."""
     numbers = {"js/spearman": [middle - 0.02, middle, middle + 0.02]}
     rows = {(m, k, 1): numbers for m in ("sls", "multipass", "deterministic-control") for k in (5, 10, 25, 50)}
     claim = claim_about("redraw distance", orderings(evidence_of(rows)))
     assert (claim.found, claim.verdict) == (f"{middle:.3f} to {middle:.3f}, 3 seeds", verdict)
     del rows["sls", 5, 1]
-    assert claim_about("redraw distance", orderings(evidence_of(rows))).verdict == "undecided"
+    rest = claim_about("redraw distance", orderings(evidence_of(rows))).verdict
+    assert rest == ("fails" if verdict == "fails" else "undecided")
 
 
 def test_ratios_of_curvature() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -243,9 +244,16 @@ def test_inputs_and_labels_of_other_types() -> None:
     assert refusal(model, delivery=disputed_votes()) == (
         "the delivery must be Delivery, but got Votes. Deliver votes with votewise.Soft(votes) or another delivery."
     )
-    assert refusal(model, features().double()) == (
-        "inputs must be of the type of the model's weights, but got float64. Pass inputs.float()."
+    assert re.fullmatch(
+        r"inputs must be of the type of the model's weights, but they are float64 \(.*\)\. Pass inputs\.float\(\)\.",
+        refusal(model, features().double()),
     )
+
+    class Casting(nn.Linear):
+        def forward(self, values: torch.Tensor) -> torch.Tensor:
+            return super().forward(values.float())
+
+    train_classifier(Casting(6, 4), features().double(), Soft(disputed_votes()), TrainConfig(epochs=1), seed=0)
     train_classifier(
         nn.Linear(6, 4).double(), features().double(), Soft(disputed_votes()), TrainConfig(epochs=1), seed=0
     )

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from strategies import votes
 from votewise import InputError, Votes, read_votes
+from votewise.votes import table as table_module
 from votewise.votes.table import sort_classes
 
 PEOPLE = Votes.from_counts([[3, 1, 0], [0, 2, 2]], item_ids=["a", "b"], classes=["cat", "cow", "dog"])
@@ -155,19 +156,26 @@ def test_frames_are_left_to_read_votes() -> None:
             assert read_votes(frame, form=form).classes == ("cat", "dog")
 
 
-def test_documents_are_not_ids() -> None:
-    long = "word " * 250
-    assert Votes.from_counts([[1], [1]], item_ids=["a", long[:1000]]).n_items == 2
-    message = "id must have at most 1,000 characters, but 'word word word word word word word word ...' has 1,{}. Use a short id, e.g. a number, and keep the text in another column."
+def test_texts_may_be_ids_but_not_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each id takes as much memory as the longest."""
+    text = "word " * 400
+    assert Votes.from_counts([[1], [1]], item_ids=["a", text]).item_ids[1] == text
+    monkeypatch.setattr(table_module, "_MOST_LETTERS", 4003)
+    message = (
+        "{} ids must be short enough for memory, as each takes as much of it as the longest, but one of 2 has 2,002 "
+        "characters ('word word word word word word word word ...'). "
+        "Use short ids, e.g. numbers, and keep the texts in another column."
+    )
+    assert Votes.from_counts([[1], [1]], item_ids=["a", text + "x"]).n_items == 2
     with pytest.raises(InputError) as error:
-        Votes.from_counts([[1], [1]], item_ids=["a", long + "x"])
-    assert str(error.value) == "an item " + message.format("251")
+        Votes.from_counts([[1], [1]], item_ids=["a", text + "xy"])
+    assert str(error.value) == message.format("item")
     for role in ("item", "annotator"):
         frame = pd.DataFrame({"item": ["a", "b"], "annotator": ["c", "d"], "label": ["x", "y"]})
-        frame.loc[1, role] = long + "xyz"
+        frame.loc[1, role] = text + "xy"
         with pytest.raises(InputError) as error:
             read_votes(frame)
-        assert str(error.value) == f"an {role} " + message.format("253")
+        assert str(error.value) == message.format(role)
 
 
 @pytest.mark.parametrize(("count", "got"), [(2.0**53, "1.8e+16"), (1e308, "inf")])

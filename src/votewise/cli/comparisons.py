@@ -20,7 +20,7 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
 
 
 def print_content(content: Content) -> None:
-    """Print what a report is about, and one table per comparison."""
+    """Print what a report is about, one table per comparison, and what they show."""
     screen = options.console()
     for sentence in content.data:
         screen.print(sentence, markup=False)
@@ -32,6 +32,9 @@ def print_content(content: Content) -> None:
         options.print_table(header, map(_cells, comparison.rows), names=("method",))
         if comparison.no_model is not None:
             screen.print(_no_model(comparison.no_model), markup=False)
+    screen.print()
+    for sentence in content.summary:
+        screen.print(sentence, markup=False)
     screen.print()
 
 

@@ -30,10 +30,15 @@ def survey(folder: Path) -> tuple[list[RunSummary], list[Fault]]:
     """The runs in a folder, and the records that cannot be read."""
     from votewise.records import RecordStore
 
+    check_runs(folder)
+    return RecordStore(folder).survey()
+
+
+def check_runs(folder: Path) -> None:
+    """Refuse a folder of runs that is not there."""
     if not folder.is_dir():
         fault = "is a file" if folder.exists() else "does not exist"
         raise InputError("RUNS must be a folder of recorded runs", f"{str(folder)!r} {fault}", "Check the path")
-    return RecordStore(folder).survey()
 
 
 def check_overwrites(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:

@@ -94,6 +94,8 @@ def show_results(sources: Sources, wanted: ResultOptions, *, as_json: bool, quie
         evidence = _evidence(sources, quiet) if wanted.page is None else read_results(sources.results)
     parts = [] if wanted.only is None else find_parts(wanted.only, evidence)
     written = [] if wanted.output is None else write_figures(parts, wanted.output)
+    if wanted.output is not None and not written:
+        raise InputError("--output draws figures", f"{wanted.only} has none to draw", "Name a figure, or --only all")
     if wanted.reduce:
         write_results(evidence, sources.results)
         written.append(sources.results)
@@ -104,7 +106,7 @@ def show_results(sources: Sources, wanted: ResultOptions, *, as_json: bool, quie
         _print_json(parts, {**asdict(found), "written": [str(path) for path in written]})
         return
     _print_parts(parts)
-    options.note(f"{found.there} of the paper's {found.wanted} runs are there", quiet)
+    options.note(f"{found.there} of the paper's {found.wanted} runs are done", quiet)
     for path in written:
         options.note(f"wrote {path}", quiet)
 
@@ -136,7 +138,9 @@ def _reduced(sources: Sources, quiet: bool) -> Evidence:
     from votewise.papers.same_target.reduce import reduce_runs
     from votewise.records import RecordStore
 
-    store = RecordStore(sources.runs or USUAL_RUNS)
+    folder = sources.runs or USUAL_RUNS
+    options.check_runs(folder)
+    store = RecordStore(folder)
     _note_faults(store, quiet)
     return reduce_runs(store, _material(sources.data, quiet), precision=sources.precision)
 
@@ -169,13 +173,15 @@ def _print_json(parts: Sequence[Part], about: dict[str, object]) -> None:
 
 
 def _print_parts(parts: Sequence[Part]) -> None:
-    from votewise.papers.same_target.sheets import LEGEND
+    from votewise.papers.same_target.sheets import CHOICES_LEGEND, CLAIMS_LEGEND, LEGEND
 
     screen = options.console()
     for part in parts:
         _print_part(part, screen)
-    if any(hasattr(part, "cells") for part in parts):
-        screen.print(LEGEND, style="dim")
+    legends = {("cells",): LEGEND, ("claims", "failed"): CLAIMS_LEGEND, ("choices",): CHOICES_LEGEND}
+    for attributes, legend in legends.items():
+        if any(hasattr(part, name) for part in parts for name in attributes):
+            screen.print(legend, style="dim")
 
 
 def _print_part(part: Part, screen: Console) -> None:

@@ -14,7 +14,15 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from votewise._checks import FloatArray, check_kind, check_whole_number, first_few, frozen
 from votewise._errors import InputError
-from votewise.diagnostics._measuring import Data, arithmetic, check_data, evaluating, preserving_randomness, summed_loss
+from votewise.diagnostics._measuring import (
+    Data,
+    arithmetic,
+    check_data,
+    check_steady,
+    evaluating,
+    preserving_randomness,
+    summed_loss,
+)
 from votewise.diagnostics._tensors import check_inputs, device_of, outputs_of
 from votewise.diagnostics.determinism import check_same
 
@@ -80,6 +88,7 @@ def barrier(
     positions = np.linspace(0, 1, check_whole_number("points", points, least=3))
     size = check_whole_number("batch_size", batch_size, least=2)
     device = device_of(model)
+    check_steady(model)
     own = _tensors_of(model.state_dict(keep_vars=True))
     first = _check_state("first_state", first_state, own)
     second = _check_state("second_state", second_state, own)

@@ -58,6 +58,7 @@ def check_trainable(model: nn.Module) -> list[nn.Parameter]:
     """The parameters a derivative is taken with respect to, at least one."""
     check_derivable()
     check_kind("model", model, nn.Module, "Pass the trained network itself")
+    check_steady(model)
     trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not trainable:
         raise InputError(
@@ -109,9 +110,8 @@ def check_finite(name: str, number: float) -> None:
         )
 
 
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode, and each of its modules back into its own mode afterwards."""
+def check_steady(model: nn.Module) -> None:
+    """Refuse a model whose forward pass changes its weights."""
     embeddings = (nn.Embedding, nn.EmbeddingBag)
     rescaling = [name for name, each in model.named_modules() if isinstance(each, embeddings) and each.max_norm]
     if rescaling:
@@ -120,6 +120,11 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             f"embeddings with max_norm do ({first_few(rescaling)})",
             "Set their max_norm to None after training",
         )
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode, and each of its modules back into its own mode afterwards."""
     modes = [(module, module.training) for module in model.modules()]
     try:
         model.eval()

@@ -124,7 +124,7 @@ def summarise_comparison(
     result = compare_methods(material.votes, outcomes, plan.methods, _title(plan, material))
     return Content(
         title=f"Deliveries compared on {material.name}",
-        summary=(f"On held-out items {in_words(result)}",),
+        summary=(in_words(result),),
         data=(*_facts(plan, material, seeds), *failures(plan, records)),
         classes=material.votes.classes,
         comparisons=(result,),

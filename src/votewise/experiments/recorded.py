@@ -31,9 +31,9 @@ _NUMBERS = {
 # What differs between the runs of one comparison; everything else in their configs must be the same.
 _COMPARED = ("method", "seed", "hold", "recipe.mixup")
 
-# Always shown in the title of a comparison, and never shown.
+# Always shown in the title of a comparison; and told of all runs where it is the same.
 _TITLED = ("dataset", "votes")
-_HIDDEN = ("data", "version")
+_TOLD = ("model", "held_out", *(f"recipe.{name}" for name in ("epochs", "batch_size", "optimizer", "learning_rate")))
 
 
 def summarise_records(
@@ -45,7 +45,8 @@ def summarise_records(
         runs: in any order. Failed runs and other records are left out, and a note says so.
         name: of the runs, for the heading.
         at: which epoch's scores are compared, "last" or "best".
-        baseline: the method that others are compared with; soft labels if left out, or else the first method.
+        baseline: the method that others are compared with; soft labels if left out. Where a comparison lacks it, the
+            first method it has.
         notes: further notes for readers.
     """
     check_choice("at", at, EPOCHS)
@@ -54,7 +55,7 @@ def summarise_records(
     if not usable:
         raise InputError(
             "a report needs finished training runs",
-            f"there is none among {counted(len(runs), 'record')}",
+            f"none of {counted(len(runs), 'record')} is one" if runs else "there are no records",
             "Train with compare --runs or reproduce --runs; votewise runs lists what is there",
         )
     conditions = _by_condition(usable)
@@ -122,7 +123,8 @@ def _hashable(value: Any) -> Any:
 def _order(condition: Mapping[str, Any]) -> tuple[Any, ...]:
     """By data set, then all votes before few, then the rest."""
     votes = condition.get("votes")
-    return str(condition.get("dataset")), -math.inf if votes is None else votes, repr(sorted(condition.items()))
+    number = -math.inf if votes is None else votes if isinstance(votes, (int, float)) else math.inf
+    return str(condition.get("dataset")), number, repr(sorted(condition.items()))
 
 
 def _varied(conditions: Sequence[Leaves]) -> list[str]:
@@ -150,18 +152,16 @@ def _said(name: str, value: Any) -> str:
 
 
 def _facts(runs: Sequence[RunSummary], conditions: Sequence[Leaves], varied: Sequence[str], at: str) -> tuple[str, ...]:
-    hidden = {*varied, *_TITLED, *_HIDDEN}
-    # An option whose value is 0 is off.
-    same = [_said(name, value) for name, value in conditions[0] if value and name not in hidden]
+    same = [_said(name, value) for name, value in conditions[0] if name in _TOLD and name not in varied]
     devices = sorted({run.environment.get("device", "an unknown device") for run in runs})
     chosen = [run for run in runs if at == "best" and not run.config.get("selected")]
     return (
-        f"{counted(len(runs), 'run')} in {counted(len(conditions), 'comparison')}, on {', '.join(devices)}.",
+        f"{counted(len(runs), 'run')} in {counted(len(conditions), 'comparison')}, trained on {', '.join(devices)}.",
         f"Scores are those after the {at} epoch"
         + (", which was chosen on the items that are scored" if chosen else "")
         + ". With the same seed, methods share split, initial weights and order: only the labels differ. A method is "
         "tested against the first of its table on the seeds that both have.",
-        f"All runs share: {', '.join(same)}.",
+        *([f"All runs share: {', '.join(same)}."] if same else []),
     )
 
 
@@ -171,7 +171,8 @@ def _comparison(title: str, runs: Sequence[RunSummary], at: str, baseline: str |
     for run in sorted(runs, key=lambda run: (_rank(run, baseline), run.config["seed"])):
         by_row.setdefault(_row_name(run), []).append(run)
     scores = {row: Scores([_seed(run) for run in alike], _values(alike, at)) for row, alike in by_row.items()}
-    curves = {row: [run.curves["soft_nll"] for run in alike] for row, alike in by_row.items()}
+    shortest = min(len(run.curves["soft_nll"]) for run in runs)  # all of one length, unless made by hand
+    curves = {row: [run.curves["soft_nll"][:shortest] for run in alike] for row, alike in by_row.items()}
     return Comparison(
         title,
         method_rows(scores),
@@ -200,10 +201,9 @@ def _rank(run: RunSummary, baseline: str | None) -> tuple[Any, ...]:
     name, known = _row_name(run), list(METHODS)
     method = run.config["method"]
     place = known.index(str(method)) if method in METHODS else len(known)
-    return name != baseline, place, str(method), run.config.get("hold", 1), name
+    hold = run.config.get("hold", 1)
+    return name != baseline, place, str(method), hold if isinstance(hold, (int, float)) else math.inf, name
 
 
 def _seed(run: RunSummary) -> int:
-    seed = run.config["seed"]
-    assert isinstance(seed, int)
-    return seed
+    return int(run.config["seed"])  # type: ignore[arg-type]  # _is_training looked

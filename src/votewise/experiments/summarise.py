@@ -125,11 +125,16 @@ def in_words(comparison: Comparison) -> str:
     """The comparison in a few sentences: best method, baseline, majority labels, and what is significant."""
     baseline, *others = comparison.rows
     if not others:
-        return f"{baseline.method} ends at a soft NLL of {_shown_nll(baseline)}."
-    best = min(others, key=_nll)
+        return f"Soft NLL of {_called(baseline)}: {_shown_nll(baseline)}."
+    compared = [row for row in others if row.difference is not None]
+    if not compared:
+        shown = ", ".join(f"{_called(row)} {_shown_nll(row)}" for row in comparison.rows)
+        return f"Soft NLL: {shown}. No method shares a seed with the first."
+    best = min(compared, key=_gap)
+    ahead = "" if _gap(best) < 0 else f"{_called(baseline)}, {_shown_nll(baseline)}; next "
     majority = next((row for row in others if row.method == "majority" and row is not best), None)
     return (
-        f"{best.method} ends at a soft NLL of {_shown_nll(best)}, {_against(best, baseline)} "
+        f"Lowest soft NLL: {ahead}{_called(best)}, {_shown_nll(best)}, {_against(best, baseline)} "
         f"(better on {best.wins} of {counted(best.pairs, 'seed')})"
         + (f"; majority labels end at {_shown_nll(majority)}. " if majority else ". ")
         + _significance(baseline, others)
@@ -160,8 +165,7 @@ def least_p(seeds: int) -> str:
 
 
 def _against(row: MethodRow, baseline: MethodRow) -> str:
-    gap = _nll(row) - _nll(baseline)
-    name = _called(baseline)
+    gap, name = _gap(row), _called(baseline)
     if abs(gap) < _LEVEL:
         return f"level with {name}"
     return f"{format_number(abs(gap))} {'below' if gap < 0 else 'above'} {name}"
@@ -235,6 +239,12 @@ def _reliability(votes: Votes, method: str, runs: Sequence[Outcome]) -> Curve:
 def _band(name: str, x: FloatArray | IntArray, lines: Sequence[FloatArray]) -> Curve:
     stack = np.stack(lines)
     return Curve(name, x.astype(np.float64), stack.mean(axis=0), stack.min(axis=0), stack.max(axis=0))
+
+
+def _gap(row: MethodRow) -> float:
+    """By how much a method is above the baseline, on the seeds that both have."""
+    assert row.difference is not None
+    return row.difference
 
 
 def _called(row: MethodRow) -> str:

@@ -20,6 +20,8 @@ try:
     import torch
     from torch import Tensor
 except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("keras", "torch"):
+        raise  # it is there, and lacks something itself
     raise MissingExtraError("votewise.integrations.keras", "keras", "keras") from error
 
 # Keras hands y to a loss in float32, which is exact for whole numbers up to here.

@@ -14,6 +14,8 @@ from votewise.votes import Votes
 try:
     from lightning.pytorch import Callback, LightningModule, Trainer
 except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "lightning":
+        raise  # it is there, and lacks something itself
     raise MissingExtraError("votewise.integrations.lightning", "lightning", "lightning") from error
 
 

@@ -31,6 +31,8 @@ try:
         validate_data,
     )
 except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "sklearn":
+        raise  # it is there, and lacks something itself
     raise MissingExtraError("votewise.integrations.sklearn", "scikit-learn", "sklearn") from error
 
 

@@ -23,6 +23,8 @@ try:
     from torch import Tensor
     from torch.utils.data import DataLoader, Dataset
 except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "torch":
+        raise  # it is there, and lacks something itself
     raise MissingExtraError("votewise.integrations.torch", "torch", "train") from error
 
 ITEM, TARGET = "item", "target"
@@ -198,13 +200,17 @@ def _sources(part: Any) -> Iterator[Any]:
     if hasattr(part, "item_ids"):
         yield part
         return
-    inner = part if isinstance(part, (list, tuple, dict)) else getattr(part, "datasets", getattr(part, "dataset", None))
-    parts = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, (list, tuple)) else [inner]
-    for one in parts:
-        if one is None:
-            yield None
-        else:
+    several = part if isinstance(part, (list, tuple, dict)) else getattr(part, "datasets", None)
+    if several is not None:
+        inner = list(several.values() if isinstance(several, dict) else several)
+    else:
+        inner = [getattr(part, "dataset", None)]
+    for one in inner:
+        # A list of samples is a data set, too, of which nothing is known; its samples are not looked through.
+        if isinstance(one, (Dataset, DataLoader)) or hasattr(one, "item_ids"):
             yield from _sources(one)
+        else:
+            yield None
 
 
 def item_rows(batch: Any) -> Tensor:

@@ -26,6 +26,8 @@ try:
     from torch.nn.functional import cross_entropy
     from transformers import EvalPrediction, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("transformers", "torch"):
+        raise  # it is there, and lacks something itself
     raise MissingExtraError("votewise.integrations.transformers", "transformers", "transformers") from error
 
 Collator = Callable[[list[dict[str, Any]]], Any]

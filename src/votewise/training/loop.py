@@ -87,7 +87,7 @@ def train_classifier(
         seed: root seed of order, augmentation and dropout.
         on_epoch: called after each epoch with its number and its mean training loss.
     """
-    _check_arguments(model, inputs, delivery, config)
+    _check_arguments(model, inputs, delivery)
     device = next(model.parameters()).device
     data = Inputs.place(inputs, config, device)
     mixup = Mixup(alpha=config.mixup, seed=seed) if config.mixup else None
@@ -121,7 +121,7 @@ def train_classifier(
     return model
 
 
-def _check_arguments(model: nn.Module, inputs: Tensor, delivery: Delivery, config: TrainConfig) -> None:
+def _check_arguments(model: nn.Module, inputs: Tensor, delivery: Delivery) -> None:
     """Refuse what torch would refuse in its own words, or not at all."""
     check_kind("the model", model, nn.Module, "Pass a torch.nn.Module")
     check_tensor(inputs)
@@ -132,9 +132,7 @@ def _check_arguments(model: nn.Module, inputs: Tensor, delivery: Delivery, confi
             f"got {len(inputs):,} rows and {len(delivery.item_ids):,} items",
             "Take the same items of both",
         )
-    types = {parameter.dtype for parameter in trainable(model)}
-    if not config.mean and inputs.dtype == torch.float64 and torch.float64 not in types:
-        raise InputError("inputs must be of the type of the model's weights", "got float64", "Pass inputs.float()")
+    trainable(model)
 
 
 def check_delivery(delivery: Delivery) -> None:
@@ -146,6 +144,11 @@ def _forward(model: nn.Module, given: Tensor) -> Tensor:
     """Logits of a training batch."""
     try:
         return model(given)
+    except RuntimeError as error:
+        if given.dtype != torch.float64:
+            raise
+        wanted = "inputs must be of the type of the model's weights"
+        raise InputError(wanted, f"they are float64 ({error})", "Pass inputs.float()") from error
     except ValueError as error:
         if len(given) > 1:
             raise

@@ -49,6 +49,8 @@ class Job:
                 f"got {len(self.train):,} rows and {len(self.delivery.item_ids):,} items",
                 "Deliver votes.take(train)",
             )
+        if not len(self.selection):
+            raise InputError("selection must have at least one row", "it has none", "Pass votes.probs[held_out]")
         shares, wanted = check_simplex("selection", self.selection), len(self.delivery.classes)
         if len(shares) > len(self.held_out) or shares.shape[1] != wanted:
             raise InputError(

@@ -30,8 +30,9 @@ StrArray = npt.NDArray[np.str_]
 # Sums of counts must stay exact in both int64 and float64.
 _MOST_VOTES = 2**53
 
-# NumPy's text is as wide as its longest entry, so a document taken for an id would be paid for in every row.
-MOST_LETTERS = 1000
+# NumPy's text is as wide as its longest entry, so one document taken for an id would be paid for in every row: this
+# many characters in all are a gibibyte.
+_MOST_LETTERS = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +316,7 @@ def check_item_ids(item_ids: Iterable[object], what: str = "item ids") -> StrArr
     """Return item ids, called `what` in errors, as an array of text: none empty, repeated or as long as a document."""
     names = _as_text(what, item_ids)
     if longest := max(names, key=len, default=""):
-        check_length("item", longest)
+        check_length("item", longest, len(names))
     ids = np.array(names, dtype=np.str_)
     distinct, times = np.unique(ids, return_counts=True)
     repeated = distinct[times > 1]
@@ -329,13 +330,13 @@ def check_item_ids(item_ids: Iterable[object], what: str = "item ids") -> StrArr
     return ids
 
 
-def check_length(role: str, name: str) -> None:
-    """Refuse a name that is far too long for an id."""
-    if len(name) > MOST_LETTERS:
+def check_length(role: str, longest: str, count: int) -> None:
+    """Refuse ids of which the longest would make all of them too large for memory."""
+    if len(longest) * count > _MOST_LETTERS:
         raise InputError(
-            f"an {role} id must have at most {MOST_LETTERS:,} characters",
-            f"{name[:40] + '...'!r} has {len(name):,}",
-            "Use a short id, e.g. a number, and keep the text in another column",
+            f"{role} ids must be short enough for memory, as each takes as much of it as the longest",
+            f"one of {count:,} has {len(longest):,} characters ({longest[:40] + '...'!r})",
+            "Use short ids, e.g. numbers, and keep the texts in another column",
         )
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from votewise._checks import first_few
 from votewise._errors import InputError
 from votewise.votes.encode import IndexArray, encode_few, encode_many, text_array
-from votewise.votes.table import MOST_LETTERS, Ballots, Votes, check_length, compact_annotators, sort_classes
+from votewise.votes.table import Ballots, Votes, check_length, compact_annotators, sort_classes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -279,6 +279,5 @@ def _name_array(names: pl.Series, role: str) -> npt.NDArray[np.str_]:
     # NumPy's text drops trailing NULs, so a name that ends in one would become another name.
     if names.str.contains("\x00", literal=True).any() or (names == "").any():
         raise InputError(f"{role} names must be text", "one is empty or holds a NUL character", "Rename it")
-    if (letters := names.str.len_chars()).max() > MOST_LETTERS:  # type: ignore[operator]
-        check_length(role, names[int(letters.arg_max())])  # type: ignore[arg-type]
+    check_length(role, names[int(names.str.len_chars().arg_max())], len(names))  # type: ignore[arg-type]
     return text_array(names)

@@ -128,8 +128,8 @@ USES = {
     "form with format": ({"form": "long", "format": "doccano"}, "format and question are for exports of annotation tools, but form is given too. Leave them out."),
     "label with question": ({"label": "label", "question": "q"}, "format and question are for exports of annotation tools, but label is given too. Leave them out."),
     "unknown": ({"format": "labelstudio"}, f"format must be one of {', '.join(FORMATS)}, but got 'labelstudio'. Did you mean 'label-studio'?"),
-    "another kind": ({"format": "peerannot"}, "this file must be a peerannot export, but it is another .jsonl file. Leave format out."),
-    "a table's": ({"format": "popquorn"}, "this file must be a popquorn export, but it is another .jsonl file. Leave format out."),
+    "another kind": ({"format": "peerannot"}, "this file must be an export in the format 'peerannot', but it is another .jsonl file. Leave format out."),
+    "a table's": ({"format": "popquorn"}, "this file must be an export in the format 'popquorn', but it is another .jsonl file. Leave format out."),
     "several": ({"several": "some"}, "several must be one of error, drop, each, but got 'some'. Pick one of those."),
     "no questions": ({"question": "q"}, "a doccano export has one question, without a name, but got 'q'. Leave question out."),
 }  # fmt: skip
@@ -157,7 +157,7 @@ def test_options_of_exports_on_other_sources(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(table, format="prodigy")
     assert str(error.value) == (
-        "this table must be a prodigy export, but its columns are 'item', 'label'. Leave format out."
+        "this table must be an export in the format 'prodigy', but its columns are 'item', 'label'. Leave format out."
     )
     for name in ("lewidi_2023.json", "peerannot/answers.json"):
         with pytest.raises(InputError, match="by key, but got 'text'"):

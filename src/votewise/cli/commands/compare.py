@@ -104,7 +104,9 @@ def compare(
     if as_json:
         about = {"report": report.written, "items": material.votes.n_items, "classes": material.votes.classes}
         about |= {"runs": len(trained.records), "trained": trained.now, "failed": failed, "notes": material.notes}
-        options.print_json({**about, "comparisons": [comparison_json(one) for one in content.comparisons]})
+        options.print_json(
+            {**about, "summary": content.summary, "comparisons": [comparison_json(one) for one in content.comparisons]}
+        )
     else:
         print_content(content)
     report.announce(silent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,6 +86,11 @@ def _write(output: Path, delivery: Delivery, epochs: int, silent: bool) -> tuple
 
 def _reserve(path: Path) -> None:
     """Give a file its blocks now: writing to a mapped page for which the disk has none left would end the process."""
-    if hasattr(os, "posix_fallocate"):
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
         with path.open("rb+") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # what file systems say that cannot
+            raise

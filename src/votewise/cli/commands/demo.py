@@ -36,7 +36,11 @@ def demo(
         report.write(content)
     if as_json:
         options.print_json(
-            {"report": report.written, "comparisons": [comparison_json(one) for one in content.comparisons]}
+            {
+                "report": report.written,
+                "summary": content.summary,
+                "comparisons": [comparison_json(one) for one in content.comparisons],
+            }
         )
     else:
         print_content(content)

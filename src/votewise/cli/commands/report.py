@@ -37,6 +37,7 @@ def report(
                 "report": page.written,
                 "runs": len(found),
                 "notes": content.notes,
+                "summary": content.summary,
                 "comparisons": [comparison_json(one) for one in content.comparisons],
             }
         )

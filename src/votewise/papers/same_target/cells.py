@@ -120,7 +120,7 @@ class PairedTest:
         untied: pairs that differ; only these count in the test.
         p_value: None where fewer than two pairs allow no test.
         published_p: the paper's, where it prints one.
-        p_holm: adjusted over the tests of the table, where the paper adjusts.
+        p_holm: adjusted by Holm over a family of tests, where one is named.
     """
 
     row: str
@@ -170,7 +170,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """One of "holds", "fails", "undecided" (too few runs to tell) and "not run"."""
+        """One of "holds", "fails", "undecided" (the runs leave it open) and "not run"."""
         if self.holds is None:
             return "undecided" if self.found else "not run"
         return "holds" if self.holds else "fails"

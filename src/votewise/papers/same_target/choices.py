@@ -136,7 +136,7 @@ def _epoch_with_few_votes(evidence: Evidence) -> Choice:
             for method in ("soft", *HARD)
             for votes in SWEEP
         ]
-        return sharing_sd(found, lambda _: "all")
+        return sharing_sd(found, lambda cell: cell.column.rpartition(", ")[2])
 
     found = {"best": cells("soft_nll_best"), "last": cells("soft_nll_last")}
     return Choice("which epoch is scored, few votes", found, "best")

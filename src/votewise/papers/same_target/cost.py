@@ -44,14 +44,14 @@ def _lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
     yield "training", f"{len(trained)} runs, {trained.mean():.1f} s each, {_minutes(trained.sum())} in all"
     rate = _column(evidence, "images_per_second")
     if not np.isnan(rate).all():
-        yield "images a second in training", f"{np.nanmean(rate):,.0f}"
+        yield "training images per second", f"{np.nanmean(rate):,.0f}"
     if diagnosed.size:
         span = f"{diagnosed.min():.1f} to {diagnosed.max():.1f} s each"
         yield "diagnoses", f"{len(diagnosed)}, {span}, {_minutes(diagnosed.sum())} in all"
         planned = int((_column(evidence, "diagnosis_as_planned") == 1).sum())
         yield (
             "diagnoses of exactly what would be measured today",
-            f"{planned} of {len(diagnosed)}; others stand for them",
+            f"{planned} of {len(diagnosed)}; earlier ones, which measured a little more or less, stand for the rest",
         )
     each = _seconds_of_kinds(evidence, diagnosis)
     yield from _of_suite("all runs of the paper", all_runs(), float(trained.mean()), each)

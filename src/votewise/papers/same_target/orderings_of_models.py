@@ -10,6 +10,8 @@ from votewise.papers.same_target import interpretations
 from votewise.papers.same_target.cells import ENOUGH, Claim, spread
 from votewise.papers.same_target.evidence import Evidence, Group
 from votewise.papers.same_target.judging import (
+    BEYOND_PAPER,
+    PAIRS,
     SIGNIFICANT,
     above_zero,
     all_above,
@@ -28,10 +30,6 @@ from votewise.papers.same_target.tables import adjusted, table_8
 from votewise.report.content import Spread
 from votewise.report.numbers import format_p
 
-_PAIRS = 5  # seeds of each condition in the paper
-
-_BEYOND = "beyond the paper: "
-
 
 def orderings_of_models(evidence: Evidence) -> tuple[Claim, ...]:
     """Every such claim, in the order of the paper's tables and figures."""
@@ -48,8 +46,8 @@ def orderings_of_models(evidence: Evidence) -> tuple[Claim, ...]:
 def _curvature(evidence: Evidence) -> Iterator[Claim]:
     for when, beyond, words in (
         ("best", "", "at the best epoch"),
-        ("last", _BEYOND, "after the last epoch"),
-        ("common", _BEYOND, "at one epoch for both"),
+        ("last", BEYOND_PAPER, "after the last epoch"),
+        ("common", BEYOND_PAPER, "at one epoch for both"),
     ):
         methods = HARD if when == "best" else ("sls",)
         ratios = {METHODS[method]: _log_ratio(evidence, method, f"{when}/full/largest") for method in methods}
@@ -90,7 +88,7 @@ def _stale_labels(evidence: Evidence) -> Iterator[Claim]:
     fresh, *stale = (evidence.values(group, "soft_nll_best") for group in groups)
     worse = [value > fresh[seed] for kept in stale for seed, value in kept.items() if seed in fresh]
     claim = "labels that are kept are worse than fresh ones, for every period on every seed"
-    yield share(claim, sum(worse), len(worse), 3 * _PAIRS, min(map(len, stale)) >= _PAIRS, least=3 * _PAIRS)
+    yield share(claim, sum(worse), len(worse), 3 * PAIRS, min(map(len, stale)) >= PAIRS, least=3 * PAIRS)
 
 
 def _correlations(evidence: Evidence) -> Iterator[Claim]:
@@ -99,10 +97,12 @@ def _correlations(evidence: Evidence) -> Iterator[Claim]:
     claim = "Spearman of redraw distance and improvement, in each of the 12 cells,"
     yield within(claim, cells, IMPROVEMENT_SPEARMAN_RANGE)
     unmoved = by_seed_and_group(evidence, "js/gain/0", sweep).mean(axis=1)
-    claim = f"{_BEYOND}hard deliveries improve also on images whose redrawn shares are unchanged, mean of 12 cells"
+    claim = f"{BEYOND_PAPER}hard deliveries improve also on images whose redrawn shares are unchanged, mean of 12 cells"
     yield above_zero(claim, spread(unmoved))
     given = by_seed_and_group(evidence, "js/spearman_given_entropy", sweep).mean(axis=1)
-    claim = f"{_BEYOND}improvement rises with the distance also at equal entropy (partial Spearman, mean of 12 cells)"
+    claim = (
+        f"{BEYOND_PAPER}improvement rises with the distance also at equal entropy (partial Spearman, mean of 12 cells)"
+    )
     yield above_zero(claim, spread(given))
     found = evidence.values(Group("sls"), f"gradient/{interpretations.GRADIENT}")
     yield within("Spearman of entropy and gradient variance", [spread(found.values())], GRADIENT_SPEARMAN_RANGE)
@@ -123,7 +123,7 @@ def _exchanged(evidence: Evidence) -> Claim:
     """Whether both leads in epochs are as printed, but with soft labels leading."""
     leads = [cell for cell in scalars(evidence).cells if cell.row == EARLIER]
     turned = [replace(cell, ours=cell.ours and replace(cell.ours, mean=-cell.ours.mean)) for cell in leads]
-    claim = f"{_BEYOND}the two gaps in epochs are as printed if SLS and soft labels were exchanged"
+    claim = f"{BEYOND_PAPER}the two gaps in epochs are as printed if SLS and soft labels were exchanged"
     if any(cell.ours is None for cell in turned):
         return Claim(claim, "", None)
     pairs = [(cell.ours, cell.published) for cell in turned if cell.ours and cell.published]
@@ -164,5 +164,5 @@ def _ood(evidence: Evidence) -> Iterator[Claim]:
     sure = all(test.p_holm is not None and test.p_holm <= SIGNIFICANT for test in claimed)
     chance = any(test.p_value is not None and test.p_value > SIGNIFICANT for test in claimed)
     decided = (sure or chance) and all(map(can_tell, claimed))
-    claim = f"{_BEYOND}by energy and ODIN significantly also in two-sided tests, after Holm over the six scores"
+    claim = f"{BEYOND_PAPER}by energy and ODIN significantly also in two-sided tests, after Holm over the six scores"
     yield Claim(claim, found, sure if decided else None)

@@ -15,6 +15,8 @@ from votewise.papers.same_target.figures import Figure
 from votewise.papers.same_target.names import METHODS
 from votewise.papers.same_target.parts import Claims, Coverage, Part, coverage, find_parts
 from votewise.papers.same_target.sheets import (
+    CHOICES_LEGEND,
+    CLAIMS_LEGEND,
     cell_grid,
     cell_lines,
     choice_lines,
@@ -95,9 +97,7 @@ def _page_text(parts: Sequence[Part], found: Coverage, folder: str) -> Iterator[
         "In each cell: ours, mean ± SD over seeds (n); the published number; how far ours is above it, in standard "
         "errors of the difference, SD √(1/n + 1/n'), with the SD pooled from both, or ours where none is printed; "
         "**bold** beyond what Student's t allows for its degrees of freedom (2.1 for ten seeds beside ten, 2.4 for "
-        "three beside five). Exact paired Wilcoxon tests follow. In statements ± is a standard error, and ranges are "
-        "95 % intervals; a statement holds or fails where the interval of Student's t leaves no doubt, and is "
-        "undecided otherwise."
+        "three beside five). Exact paired Wilcoxon tests follow."
     )
     for part in parts:
         yield f"### {part.name.capitalize().replace('-', ' ')}: {part.title}"
@@ -121,12 +121,10 @@ def _part_text(part: Part, folder: str) -> Iterator[str]:
             if part.cells:
                 yield markdown(cell_lines(part.cells))
         case Claims():
+            yield CLAIMS_LEGEND
             yield markdown(claim_lines(part.claims))
         case Choices():
-            yield (
-                "How far the numbers that an interpretation gives are from the published: root mean square, in "
-                "standard errors, all with the spread of the interpretation used. Each number follows, with its own."
-            )
+            yield f"{CHOICES_LEGEND} Each number follows, with its own spread."
             yield markdown(choice_lines(part.choices))
             yield markdown(interpretation_lines(part.choices))
         case Cost():

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from votewise._errors import InputError
 from votewise.datasets import OutlierImages, load_cifar10h, load_cifar100, load_svhn
-from votewise.experiments.diagnose import run_and_diagnose, to_train_again, undiagnosed, unmeasured
+from votewise.experiments.diagnose import run_and_diagnose
+from votewise.experiments.diagnosis_plan import Pair, to_train_again, undiagnosed, unmeasured
 from votewise.experiments.estimate import expected_seconds
 from votewise.experiments.execution import NOBODY, Listener, execute, missing_runs
 from votewise.experiments.material import Material
@@ -17,8 +18,6 @@ from votewise.experiments.run import RunConfig, choose_device
 from votewise.papers.same_target.diagnoses import TINY_PLAN, barrier_pairs, common_epoch, plan_of
 from votewise.papers.same_target.suites import find_suites, run_of, suite_runs, tiny_material, tiny_outliers
 from votewise.records import RecordStore, RunRecord
-
-Pair = tuple[RunConfig, RunConfig]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ HOLDS = (1, 5, 10, 50)
 def scalars(evidence: Evidence) -> Table:
     """All of them, ours beside theirs; open definitions as in `interpretations`."""
     cells = (
+        _entropy(evidence),
         *_smooth_ece(evidence),
         *_resampling(evidence),
         *_gradients(evidence),
@@ -61,6 +62,13 @@ def similarity(evidence: Evidence, method: str, where: str, what: str) -> Spread
 
 def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix[np.triu_indices(len(matrix), k=1)].mean())
+
+
+def _entropy(evidence: Evidence) -> Cell:
+    """Of the votes on the held-out images, which are the same for all methods."""
+    nll, kl = (evidence.values(Group("soft"), f"{name}_best") for name in ("soft_nll", "kl"))
+    ours = spread(nll[seed] - kl[seed] for seed in nll if seed in kl)
+    return Cell("entropy of the votes", "held-out images", ours, QUOTED["entropy", "votes"])
 
 
 def _smooth_ece(evidence: Evidence) -> Iterator[Cell]:

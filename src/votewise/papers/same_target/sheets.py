@@ -22,7 +22,15 @@ _NOTHING = "–"
 LEGEND = (
     "ours, published: mean ± SD over seeds (n). apart: ours less the published, in standard errors of that difference, "
     "with the SD pooled from both. They agree within what Student's t allows: 2.1 for ten seeds beside ten, 2.4 for "
-    "three beside five. In statements ± is a standard error; one holds or fails where a 95 % interval says so."
+    "three beside five."
+)
+CLAIMS_LEGEND = (
+    "± is a standard error, and ranges are 95 % intervals. A statement holds or fails where the interval of Student's "
+    "t leaves no doubt, and is undecided otherwise."
+)
+CHOICES_LEGEND = (
+    "misfit: how far the numbers that an interpretation gives are from the published: root mean square, in standard "
+    "errors, all with the spread of the interpretation used."
 )
 
 
@@ -87,12 +95,12 @@ def choice_lines(choices: Sequence[Choice]) -> Sheet:
         (
             choice.question, name, str(sum(cell.distance is not None for cell in choice.interpretations[name])),
             _NOTHING if math.isnan(choice.misfit(name)) else f"{choice.misfit(name):.1f}",
-            "used" if name == choice.used else "",
+            "yes" if name == choice.used else "",
         )
         for choice in choices
         for name in choice.interpretations
     )  # fmt: skip
-    return Sheet(("left open", "interpretation", "numbers", "misfit", ""), tuple(rows))
+    return Sheet(("left open", "interpretation", "numbers", "misfit", "used"), tuple(rows))
 
 
 def interpretation_lines(choices: Sequence[Choice]) -> Sheet:
@@ -114,7 +122,7 @@ def count_lines(part: Summary) -> Sheet:
 def reason_lines(part: Summary) -> Sheet:
     """One line per reason, with the numbers it explains."""
     rows = ((words, str(len(places)), "; ".join(places)) for words, places in part.apart.items())
-    return Sheet(("apart, because", "numbers", "which"), tuple(rows))
+    return Sheet(("reason for the difference", "how many", "which numbers"), tuple(rows))
 
 
 def cost_lines(part: Cost) -> Sheet:

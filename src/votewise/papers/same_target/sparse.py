@@ -42,5 +42,5 @@ def sparse(evidence: Evidence) -> Table:
     return Table(
         "sparse", "beyond the paper, smoothed vote shares with few votes", tuple(cells), tuple(tests),
         ("Smoothed: 0.9 of the share and 0.1 spread evenly. Dirichlet: one more vote, spread over all classes, or as "
-         "many as fit the votes of all items.",),
+         "many as fit the votes of all items. p is raw.",),
     )  # fmt: skip

@@ -90,7 +90,11 @@ def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
             f"Name the format with format= (--format: {', '.join(TREES)}), or make a long table (.csv, .jsonl) of it",
         )
     if name not in TREES or not isinstance(tree, TREES[name].root):
-        raise InputError(f"this file must be a {name} export", f"it is another {path.suffix} file", "Leave format out")
+        raise InputError(
+            f"this file must be an export in the format {name!r}",
+            f"it is another {path.suffix} file",
+            "Leave format out",
+        )
     return TREES[name].read(tree, asked)
 
 
@@ -106,7 +110,9 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], chosen: str | None, as
     fitting = [name for name, known in TABLES.items() if known.fits(names)]
     if chosen is not None and chosen not in fitting:
         raise InputError(
-            f"this table must be a {chosen} export", f"its columns are {first_few(names)}", "Leave format out"
+            f"this table must be an export in the format {chosen!r}",
+            f"its columns are {first_few(names)}",
+            "Leave format out",
         )
     name = chosen or _only(fitting)
     return None if name is None else TABLES[name].read(table, names, asked)
