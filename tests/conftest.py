@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one test a core: more threads only get in each other's way
@@ -68,3 +70,17 @@ def released(
     (folder / "cifar-10-batches-py" / "test_batch").write_bytes(batch)
     shutil.copyfile(data_folder / "cifar10h-counts.npy", folder / "cifar10h-counts.npy")
     return folder
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 256 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "none", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mounting a file system needs rights")
+    yield folder
+    subprocess.run(["umount", folder], check=True)

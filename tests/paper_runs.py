@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from votewise import Votes, metrics
-from votewise.experiments.diagnose import barrier_config, diagnoses_of, diagnosis_config
+from votewise.experiments.diagnosis_store import barrier_config, diagnoses_of, diagnosis_config
 from votewise.experiments.material import Material
 from votewise.experiments.measure import shared_items
 from votewise.experiments.run import RunConfig, softmax, split_items

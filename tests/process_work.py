@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from votewise.experiments.processes import in_processes, tick
@@ -43,6 +44,14 @@ def gone(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except FileNotFoundError:
         return True
+
+
+def wait_until(happened: Callable[[], bool], within: float) -> None:
+    """Wait for something to happen, and fail if it does not in time."""
+    end = time.monotonic() + within
+    while not happened():
+        assert time.monotonic() < end, f"not within {within} s"
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":

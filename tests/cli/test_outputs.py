@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from process_work import wait_until
 from votewise.cli.main import main
 
 VOTES = "item,annotator,label\n" + "".join(f"i{n},p{a},{'ab'[(n * a) % 2]}\n" for n in range(40) for a in range(3))
@@ -94,7 +92,7 @@ def test_a_stopped_command_leaves_nothing_and_says_so(files: Path, number: signa
     running = subprocess.Popen(
         script, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     )
-    wait_for(lambda: any(path.suffix == ".part" for path in files.iterdir()))
+    wait_until(lambda: any(path.suffix == ".part" for path in files.iterdir()), within=30)
     running.send_signal(number)
     _, error = running.communicate(timeout=30)
     assert error == "votewise: stopped before the end.\n"
@@ -103,49 +101,31 @@ def test_a_stopped_command_leaves_nothing_and_says_so(files: Path, number: signa
     assert sorted(path.name for path in files.iterdir()) == before
 
 
-def on_small_disk(folder: Path, arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command where `folder/small` has a megabyte of space; it prints what is left there."""
-    small = folder / "small"
-    small.mkdir()
-    command = f"{sys.executable} -m votewise {arguments}"
-    script = f"mount -t tmpfs -o size=1m none {small} && {command}; code=$?; ls -A {small}; exit $code"
-    if not can_mount():
-        pytest.skip("this user cannot mount a small file system")
-    return subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60, check=False
-    )
+def votewise(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = [sys.executable, "-m", "votewise", *arguments]
+    return subprocess.run(script, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_full_disk_is_told_before_the_work(files: Path) -> None:
+def test_a_full_disk_is_told_before_the_work(files: Path, tiny_disk: Path) -> None:
     """The array of labels would have 16 MB."""
-    done = on_small_disk(files, "deliver counts.npy -m sls --epochs 1000000 -o small/l.npy")
+    output = str(tiny_disk / "l.npy")
+    done = votewise(files, "deliver", "counts.npy", "-m", "sls", "--epochs", "1000000", "-o", output)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "votewise: operating system error: [Errno 28] No space left on device: 'small/l.npy'. "
+        f"votewise: operating system error: [Errno 28] No space left on device: {output!r}. "
         "Check disk space and permissions.\n"
     )
+    assert list(tiny_disk.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy"])
-def test_predictions_that_do_not_fit_are_told(files: Path, suffix: str) -> None:
+def test_predictions_that_do_not_fit_are_told(files: Path, tiny_disk: Path, suffix: str) -> None:
     rows = "".join(f"item {n},{n * 0.6180339887 % 7}\n" for n in range(150_000))
     Path("many.csv").write_text("item,x\n" + rows, encoding="utf-8")
     assert main(["train", "votes.csv", "--features", "x.csv", "-o", "m.safetensors", *FAST, "-q"]) == 0
-    done = on_small_disk(files, f"predict m.safetensors --features many.csv -o small/p.{suffix} -q")
+    output = str(tiny_disk / f"p.{suffix}")
+    done = votewise(files, "predict", "m.safetensors", "--features", "many.csv", "-o", output, "-q")
     assert (done.returncode, done.stdout) == (1, "")
     assert "operating system error: " in done.stderr
-    assert f"'small/p.{suffix}'. Check disk space" in done.stderr
-
-
-def can_mount() -> bool:
-    probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
-    return os.name == "posix" and probe.returncode == 0
-
-
-def wait_for(there: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if there():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not begin")
+    assert f"{output!r}. Check disk space" in done.stderr
+    assert list(tiny_disk.iterdir()) == []

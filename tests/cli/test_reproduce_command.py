@@ -12,7 +12,7 @@ import pytest
 from paper_runs import paper_material, write_store
 from votewise.cli.main import main
 from votewise.experiments import run
-from votewise.experiments.diagnose import diagnoses_of
+from votewise.experiments.diagnosis_store import diagnoses_of
 from votewise.papers.same_target import suites
 from votewise.records import RecordStore, RunRecord
 

@@ -26,16 +26,9 @@ from votewise.diagnostics import (
 )
 from votewise.experiments import diagnose as module
 from votewise.experiments import measure, run
-from votewise.experiments.diagnose import (
-    OF_RUN,
-    barrier_config,
-    diagnoses_of,
-    diagnosis_config,
-    run_and_diagnose,
-    to_train_again,
-    undiagnosed,
-    unmeasured,
-)
+from votewise.experiments.diagnose import run_and_diagnose
+from votewise.experiments.diagnosis_plan import to_train_again, undiagnosed, unmeasured
+from votewise.experiments.diagnosis_store import OF_RUN, barrier_config, diagnoses_of, diagnosis_config
 from votewise.experiments.execution import Keeping, Listener, execute
 from votewise.experiments.material import Material
 from votewise.experiments.measure import Plan, Subject, measure_run, shared_items

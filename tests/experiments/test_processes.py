@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from process_work import add, gone
+from process_work import add, gone, wait_until
 from votewise.experiments.processes import cores, in_processes
 
 TESTS = Path(__file__).parents[1]
@@ -68,13 +66,6 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], list[int]]:
     parent = subprocess.Popen([sys.executable, TESTS / "process_work.py", folder], start_new_session=True)
     wait_until(lambda: len(list(folder.glob("*.pid"))) == 2, within=60)
     return parent, [int(path.stem) for path in folder.glob("*.pid")]
-
-
-def wait_until(happened: Callable[[], bool], within: float) -> None:
-    end = time.monotonic() + within
-    while not happened():
-        assert time.monotonic() < end, f"not within {within} s"
-        time.sleep(0.05)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="who is left is read from /proc")

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cityblock, jensenshannon
 
 from paper_runs import N_ITEMS, paper_barrier, paper_diagnosis, paper_record
 from votewise import InputError, metrics
-from votewise.experiments.diagnose import diagnoses_of
+from votewise.experiments.diagnosis_store import diagnoses_of
 from votewise.experiments.material import Material
 from votewise.experiments.measure import shared_items
 from votewise.experiments.run import softmax

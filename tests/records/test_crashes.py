@@ -35,20 +35,6 @@ def assert_only_small(store: RecordStore) -> None:
     assert differences(store.read(SMALL.run_id), SMALL) == []
 
 
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 256 kB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "none", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a file system needs rights")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
 def test_a_full_disk(tiny_disk: Path) -> None:
     store = RecordStore(tiny_disk / "runs")
     store.write(SMALL)

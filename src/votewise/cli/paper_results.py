@@ -146,7 +146,7 @@ def _reduced(sources: Sources, quiet: bool) -> Evidence:
 
 
 def _note_faults(store: RecordStore, quiet: bool) -> None:
-    from votewise.experiments.diagnose import diagnoses_of
+    from votewise.experiments.diagnosis_store import diagnoses_of
 
     for records in (store, diagnoses_of(store)):
         _, faults = records.survey()

@@ -13,19 +13,16 @@ from typing import Any
 
 from votewise._errors import InputError
 from votewise.datasets import OutlierImages
-from votewise.experiments.diagnosis_plan import Pair, runs_of
-from votewise.experiments.diagnosis_plan import to_train_again as to_train_again
-from votewise.experiments.diagnosis_plan import undiagnosed as undiagnosed
-from votewise.experiments.diagnosis_plan import unmeasured as unmeasured
-from votewise.experiments.diagnosis_store import DIAGNOSIS_VERSION as DIAGNOSIS_VERSION
-from votewise.experiments.diagnosis_store import OF_RUN as OF_RUN
-from votewise.experiments.diagnosis_store import barrier_config as barrier_config
-from votewise.experiments.diagnosis_store import diagnoses_of as diagnoses_of
-from votewise.experiments.diagnosis_store import diagnosis_config as diagnosis_config
-from votewise.experiments.diagnosis_store import ends_of as ends_of
-from votewise.experiments.diagnosis_store import finished_run, has_weights, load_weights
-from votewise.experiments.diagnosis_store import is_loss_of as is_loss_of
-from votewise.experiments.diagnosis_store import is_of_models as is_of_models
+from votewise.experiments.diagnosis_plan import Pair, runs_of, to_train_again, undiagnosed, unmeasured
+from votewise.experiments.diagnosis_store import (
+    OF_RUN,
+    barrier_config,
+    diagnoses_of,
+    diagnosis_config,
+    finished_run,
+    has_weights,
+    load_weights,
+)
 from votewise.experiments.execution import NOBODY, Keeping, Listener, execute, missing_runs
 from votewise.experiments.material import Material
 from votewise.experiments.measure import Arrays, Numbers, Plan, Subject, measure_barrier, measure_run

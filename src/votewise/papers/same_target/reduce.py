@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray
 from votewise._errors import InputError
-from votewise.experiments.diagnose import DIAGNOSIS_VERSION, diagnoses_of, ends_of, is_loss_of, is_of_models
+from votewise.experiments.diagnosis_store import DIAGNOSIS_VERSION, diagnoses_of, ends_of, is_loss_of, is_of_models
 from votewise.experiments.material import Material
 from votewise.experiments.measure import shared_items
 from votewise.experiments.run import RUN_VERSION, softmax
