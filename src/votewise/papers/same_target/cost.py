@@ -51,7 +51,7 @@ def _lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
         planned = int((_column(evidence, "diagnosis_as_planned") == 1).sum())
         yield (
             "diagnoses of exactly what would be measured today",
-            f"{planned} of {len(diagnosed)}; earlier ones, which measured a little more or less, stand for the rest",
+            f"{planned} of {len(diagnosed)}; those by earlier plans stand for the rest",
         )
     each = _seconds_of_kinds(evidence, diagnosis)
     yield from _of_suite("all runs of the paper", all_runs(), float(trained.mean()), each)
