@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields
 from typing import Any
 
@@ -18,8 +18,13 @@ SIMPLEX_TOLERANCE = 1e-5
 
 _MOST_NAMED = 5
 
+# NumPy's text is as wide as its longest entry, so one document taken for an id would be paid for in every row: this
+# many characters in all are a gibibyte.
+_MOST_LETTERS = 2**28
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+StrArray = npt.NDArray[np.str_]
 
 
 def first_few(names: Iterable[object], total: int | None = None) -> str:
@@ -96,9 +101,11 @@ def check_matrix(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str_
         if matrix.dtype.kind not in "biuf":
             raise TypeError(f"its entries are of type {matrix.dtype}")
         matrix = matrix.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # a tensor that needs gradients is a RuntimeError
         raise InputError(
-            f"{name} must be a table of numbers (items x classes)", str(error), "Pass a 2-D numeric array"
+            f"{name} must be a table of numbers (items x classes)",
+            str(error).partition(". Use")[0],
+            "Pass a 2-D numeric array" + (", such as tensor.detach().numpy()" if "grad" in str(error) else ""),
         ) from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InputError(
@@ -139,14 +146,14 @@ def check_simplex(name: str, values: npt.ArrayLike, item_ids: npt.NDArray[np.str
 def check_pair(reference: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return the people's and the model's distributions, both (N, K) on the simplex and of one shape."""
     p = check_simplex("reference", reference)
-    q = check_simplex("probs", probs)
+    q = check_matrix("probs", probs)
     if p.shape != q.shape:
         raise InputError(
             "reference and probs must have the same shape, items x classes",
             f"they are {p.shape} and {q.shape}",
             "Line up items and classes before scoring",
         )
-    return p, q
+    return p, check_simplex("probs", q)
 
 
 def check_labels(labels: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
@@ -211,3 +218,55 @@ def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def rebuilt(instance: Any) -> tuple[Any, ...]:
     """For `__reduce__` of a dataclass: copies and unpickled objects pass through `__init__`, so they are frozen too."""
     return type(instance), tuple(getattr(instance, field.name) for field in fields(instance))
+
+
+def check_class_names(classes: Iterable[object]) -> tuple[str, ...]:
+    """Return class names as a tuple of text, at least one, none empty, none twice."""
+    names = tuple(_as_text("class names", classes))
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if not names or repeated or "" in names:
+        got = f"{first_few(repeated)} appears twice" if repeated else "one is empty" if names else "got none"
+        raise InputError("class names must be different, non-empty and at least one", got, "Name each class once")
+    return names
+
+
+def check_item_ids(item_ids: Iterable[object], what: str = "item ids") -> StrArray:
+    """Return item ids, called `what` in errors, as an array of text: none empty, repeated or as long as a document."""
+    names = _as_text(what, item_ids)
+    if longest := max(names, key=len, default=""):
+        check_length("item", longest, len(names))
+    ids = np.array(names, dtype=np.str_)
+    distinct, times = np.unique(ids, return_counts=True)
+    repeated = distinct[times > 1]
+    if repeated.size or (ids == "").any():
+        got = (
+            f"{repeated.size:,} appear more than once ({first_few(repeated)})"
+            if repeated.size
+            else f"row {int((ids == '').argmax())} has none"
+        )
+        raise InputError(f"{what} must be different and not empty", got, "Give each item one row and one id")
+    return ids
+
+
+def check_length(role: str, longest: str, count: int) -> None:
+    """Refuse ids of which the longest would make all of them too large for memory."""
+    if len(longest) * count > _MOST_LETTERS:
+        raise InputError(
+            f"{role} ids must be short enough for memory, as each takes as much of it as the longest",
+            f"one of {count:,} has {len(longest):,} characters ({longest[:40] + '...'!r})",
+            "Use short ids, e.g. numbers, and keep the texts in another column",
+        )
+
+
+def _as_text(what: str, values: Any) -> list[str]:
+    """Names as text; what is missing, and bytes, would become names by str()."""
+    is_list = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
+    if not is_list or getattr(values, "ndim", 1) != 1:
+        raise InputError(f"{what} must be a list", f"got {type(values).__name__}", "Pass a list or an array of names")
+    names: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if set(map(type, names)) <= {str}:
+        return names
+    for place, name in enumerate(names):
+        if name is None or isinstance(name, bytes) or type(name).__name__ == "NAType" or name != name:
+            raise InputError(f"{what} must be text or numbers", f"number {place} is {name!r}", "Give each a name")
+    return [str(name) for name in names]

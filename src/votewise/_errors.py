@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class VotewiseError(Exception):
     """Base of every error votewise raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors of other processes arrive whole, although their kinds are built from different parts."""
+        return _rebuilt, (type(self), self.args, vars(self))
+
+
+def _rebuilt(kind: type[VotewiseError], args: tuple[Any, ...], values: dict[str, Any]) -> VotewiseError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(values)
+    return error
 
 
 class InputError(VotewiseError, ValueError):
@@ -16,6 +29,15 @@ class InputError(VotewiseError, ValueError):
         self.wanted = wanted
         self.got = got
         self.remedy = remedy
+
+
+class MissingFileError(InputError):
+    """A file that is not there."""
+
+    def __init__(self, path: str, near: str | None) -> None:
+        """Name the file, and one with a similar name in the same folder."""
+        VotewiseError.__init__(self, f"cannot find {path!r}." + (f" Did you mean {near!r}?" if near else ""))
+        self.wanted, self.got, self.remedy = f"{path!r} must be a file", "it does not exist", "Check the path"
 
 
 class MissingExtraError(VotewiseError, ImportError):

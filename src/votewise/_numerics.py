@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from votewise._checks import FloatArray, IntArray
 
@@ -34,3 +35,10 @@ def average_ranks(values: FloatArray) -> FloatArray:
     """Ranks from 1, (N,), where equal values share their mean rank."""
     _, group, size = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(size) - (size - 1) / 2)[group])
+
+
+def log_softmax(logits: ArrayLike) -> FloatArray:
+    """Logarithms of the probabilities that logits (..., K) stand for, in float64."""
+    centred = np.asarray(logits, dtype=np.float64)
+    centred = centred - centred.max(axis=-1, keepdims=True)
+    return np.asarray(centred - np.log(np.exp(centred).sum(axis=-1, keepdims=True)))

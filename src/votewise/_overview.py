@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from votewise._checks import IntArray
+from votewise._checks import IntArray, check_choice
+from votewise._text import counted
 from votewise.votes import (
     Votes,
     entropy_per_item,
@@ -18,17 +21,13 @@ from votewise.votes import (
     unanimous,
 )
 
-# Up to SPARSE votes per item, arXiv 2605.20642 (Table 1) finds hard deliveries ahead of soft labels most clearly; up to
-# VERY_SPARSE, smoothed shares did best in our own runs (docs/choosing.md).
-SPARSE, VERY_SPARSE = 10, 5
-
 
 @dataclass(frozen=True)
 class Advice:
     """Which delivery to start with, and why.
 
     Attributes:
-        method: a name of `votewise.experiments.METHODS`.
+        method: a name of `votewise.delivery.METHODS`.
         reasons: sentences.
     """
 
@@ -51,7 +50,8 @@ class Overview:
         entropy: mean, median, max of the items' entropies, nats.
         fleiss_kappa: agreement beyond chance.
         krippendorff_alpha: the same by Krippendorff's nominal alpha.
-        reliability: split-half reliability of the items' entropies.
+        ordinal_alpha: the same where the order of classes counts; None unless they are numbers, or `level` says so.
+        reliability: split-half reliability of the items' entropies; negative where halves of the votes correlate so.
         advice: what to try.
     """
 
@@ -65,12 +65,44 @@ class Overview:
     entropy: dict[str, float]
     fleiss_kappa: float | None
     krippendorff_alpha: float | None
+    ordinal_alpha: float | None
     reliability: float | None
     advice: Advice
 
+    def facts(self) -> dict[str, str]:
+        """The numbers in words, by name."""
+        facts = {"items": f"{self.items:,}"}
+        if self.annotators is not None:
+            facts["annotators"] = f"{self.annotators:,}"
+        facts["votes"] = "shares only; their number is unknown"
+        if self.votes is not None and self.votes_per_item is not None:
+            per_item = "{min:g} to {max:g} per item, median {median:g}, mean {mean:.2f}".format(**self.votes_per_item)
+            facts["votes"] = f"{self.votes:,} ({per_item})"
+        facts["unanimous"] = f"{self.unanimous:.1%} of items"
+        facts["tied"] = counted(self.ties, "item")
+        facts["entropy"] = ", ".join(f"{name} {value:.3f}" for name, value in self.entropy.items()) + " nats"
+        for name, value in (("Fleiss' kappa", self.fleiss_kappa), ("Krippendorff's alpha", self.krippendorff_alpha)):
+            facts[name] = "undefined" if value is None else f"{value:.3f}"
+        if self.ordinal_alpha is not None:
+            facts["ordinal alpha"] = f"{self.ordinal_alpha:.3f} (classes in order: {', '.join(self.classes[:8])})"
+        if self.reliability is not None:
+            halves = (
+                "split halves, Spearman-Brown" if self.reliability >= 0 else "two halves of the votes disagree on them"
+            )
+            facts["reliability"] = f"{self.reliability:.2f} (of the item entropies; {halves})"
+        return facts
 
-def overview(votes: Votes) -> Overview:
-    """Describe votes and advise on a delivery."""
+
+def overview(votes: Votes, *, level: str | None = None) -> Overview:
+    """Describe votes and advise on a delivery.
+
+    Args:
+        votes: the votes.
+        level: "nominal", or "ordinal" where the order of `votes.classes` is a scale; by the classes if left out.
+    """
+    if level is not None:
+        check_choice("level", level, ("nominal", "ordinal"))
+    level = level or ("ordinal" if is_scale(votes.classes) else "nominal")
     entropy = entropy_per_item(votes)
     known = votes.counts is not None
     per_item = votes.counts.sum(axis=1) if votes.counts is not None else None
@@ -87,9 +119,15 @@ def overview(votes: Votes) -> Overview:
         entropy={"mean": float(entropy.mean()), "median": float(np.median(entropy)), "max": float(entropy.max())},
         fleiss_kappa=_defined(fleiss_kappa(votes)) if known else None,
         krippendorff_alpha=_defined(krippendorff_alpha(votes)) if known else None,
+        ordinal_alpha=_defined(krippendorff_alpha(votes, level="ordinal")) if known and level == "ordinal" else None,
         reliability=corrected,
         advice=advise(votes, corrected),
     )
+
+
+def is_scale(classes: Sequence[str]) -> bool:
+    """Whether classes are the steps of a rating scale: three numbers or more."""
+    return len(classes) > 2 and all(re.fullmatch(r"[-+]?\d+([.,]\d+)?|[-\d.]+ to [-\d.]+", name) for name in classes)
 
 
 def advise(votes: Votes, reliability: float | None) -> Advice:
@@ -97,46 +135,43 @@ def advise(votes: Votes, reliability: float | None) -> Advice:
 
     Args:
         votes: the votes.
-        reliability: of the items' entropies, as `overview` measures it.
+        reliability: split-half reliability of the items' entropies, as `overview` measures it.
     """
-    if votes.counts is None:
-        return Advice("soft", ("The votes are shares without counts: soft and sls can use them, multipass cannot.",))
-    per_item = votes.counts.sum(axis=1)
-    typical = float(np.median(per_item))
+    if unanimous(votes).all():
+        single = votes.counts is not None and votes.counts.sum(axis=1).max() == 1
+        several = "one vote per item says nothing about disagreement; collect more." if single else "nobody disagrees."
+        return Advice("soft", (f"Soft labels, multipass, sls and majority are all the same here: {several}",))
     agreed = float(unanimous(votes).mean())
-    if agreed == 1:
-        several = (
-            "one vote per item says nothing about disagreement; collect more." if typical == 1 else "nobody disagrees."
-        )
-        return Advice("majority", (f"Soft labels, multipass, sls and majority are all the same here: {several}",))
     disputed = f"{1 - agreed:.0%}" if 1 - agreed >= 0.01 else "Less than 1%"
     reasons = [f"{disputed} of the items show disagreement, which a majority label would discard."]
-    if typical <= VERY_SPARSE:
-        method = "soft-smoothed"
+    if votes.counts is None:
+        method = "sls"
         reasons.append(
-            f"A median of {typical:g} votes per item is very few, so vote shares are noisy. Smoothed shares usually "
-            "give the best likelihood and accuracy when the model learns the task well, at some cost in calibration. "
-            "Choose multipass (one vote per epoch) if it mostly overfits, or if calibration and entropies matter."
-        )
-    elif typical <= SPARSE:
-        method = "multipass"
-        reasons.append(
-            f"A median of {typical:g} votes per item is few, so vote shares are noisy. Multipass (one vote per epoch) "
-            "usually gives better likelihoods than training on the shares themselves; where people disagree a lot, "
-            "soft-smoothed may be better still."
+            "The votes are shares without counts, so multipass cannot use them. SLS draws a label from the shares in "
+            "every epoch. In our runs it overfitted less than the shares themselves, most clearly in long training."
         )
     else:
-        method = "soft"
+        method = "multipass"
         reasons.append(
-            f"A median of {typical:g} votes per item is many, so deliveries differ little and soft labels are the "
-            "simplest. In long training, multipass and sls tend to end slightly ahead, and in flatter minima."
+            f"Multipass trains on the votes themselves, one per epoch; the median is "
+            f"{np.median(votes.counts.sum(axis=1)):g} votes per item. In our runs it overfitted less than the vote "
+            "shares, most clearly with few votes or long training."
         )
+    reasons.append(
+        "If training is short or strongly regularised, take soft labels. To be sure, run votewise compare, which also "
+        "tries smoothed shares."
+    )
     if reliability is not None and 0 < reliability < 1:
         now, doubled = math.sqrt(reliability), math.sqrt(2 * reliability / (1 + reliability))
         reasons.append(
             f"Disagreement is measured with reliability {reliability:.2f}, so even a perfect model would reach an "
             f"entropy correlation of only about {now:.2f} (somewhat more if votes are few); doubling the votes would "
             f"raise that to {doubled:.2f}."
+        )
+    if reliability is not None and reliability < 0:
+        reasons.append(
+            f"Two halves of the votes find different items disputed (correlation {reliability:.2f}), as in a fixed "
+            "panel whose members have opposite habits. Nothing then says what entropy correlation a model can reach."
         )
     return Advice(method, tuple(reasons))
 
