@@ -11,7 +11,7 @@ import numpy.typing as npt
 from votewise._checks import FloatArray, IntArray, check_choice
 from votewise._numerics import average_ranks, entropy_rows, rankable
 from votewise._random import stream_generator
-from votewise.votes.table import Votes
+from votewise.votes.table import Votes, check_votes
 
 # NumPy's hypergeometric sampler is defined below this many votes.
 _MOST_SAMPLED = 10**9
@@ -23,8 +23,10 @@ class Reliability:
 
     Attributes:
         split_half: mean Spearman correlation between the entropies of two random halves of the votes.
-        reliability: the Spearman-Brown estimate for all the votes: 2r / (1 + r).
-        ceiling: square root of the reliability: the best entropy correlation a model can reach.
+        reliability: the Spearman-Brown estimate for all the votes, 2r / (1 + r); r itself where the halves correlate
+            negatively, as the estimate is for halves that measure the same thing.
+        ceiling: square root of the reliability, the best entropy correlation a model can reach; NaN where the halves
+            correlate negatively: then nothing says what a model can reach.
     """
 
     split_half: float
@@ -34,6 +36,7 @@ class Reliability:
 
 def entropy_per_item(votes: Votes) -> FloatArray:
     """Entropy of each item's vote share in nats, (N,), with 0 log 0 = 0."""
+    check_votes(votes)
     return entropy_rows(votes.probs)
 
 
@@ -51,15 +54,16 @@ def unanimous(votes: Votes) -> npt.NDArray[np.bool_]:
 def fleiss_kappa(votes: Votes) -> float:
     """Fleiss' kappa over the items with two votes or more; NaN where chance agreement is certain.
 
-    Items may have different numbers of votes: an item's agreement is the share of its pairs of votes
-    that agree, and items weigh the same, which is Fleiss (1971) where all have equally many.
+    Items may have different numbers of votes. They weigh the same, both in the agreement observed, where an item's is
+    the share of its pairs of votes that agree, and in that expected by chance, from the mean share of each class. This
+    is Fleiss (1971) where all items have equally many votes, and irrCAC's generalisation where they have not.
     """
     counts = _pairable(votes.require_counts("Fleiss' kappa"))
     if not len(counts):
         return math.nan
     m = counts.sum(axis=1)
     observed = ((counts * (counts - 1)).sum(axis=1) / (m * (m - 1))).mean()
-    share = counts.sum(axis=0) / counts.sum()
+    share = (counts / m[:, None]).mean(axis=0)
     expected = (share**2).sum()
     return float((observed - expected) / (1 - expected)) if expected < 1 else math.nan
 
@@ -107,7 +111,9 @@ def entropy_reliability(votes: Votes, *, seed: int = 0, splits: int = 20) -> Rel
     if not correlations:
         return None
     r = float(np.mean(correlations))
-    corrected = max(2 * r / (1 + r), 0.0) if r > -1 else 0.0
+    if r < 0:
+        return Reliability(r, r, math.nan)
+    corrected = 2 * r / (1 + r)
     return Reliability(r, corrected, math.sqrt(corrected))
 
 

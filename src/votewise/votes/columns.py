@@ -118,6 +118,411 @@ def has_known(role: str, names: Sequence[object]) -> bool:
     return any(_canonical(str(name)) in known for known in _ALIASES[role] for name in names)
 
 
+# Words in the names of columns, where the whole name is unknown: `_worker_id`, `INPUT:image`, `amt_worker_ids`.
+_WORDS = {
+    "annotator": frozenset(
+        [
+            "worker",
+            "workers",
+            "annotator",
+            "annotators",
+            "rater",
+            "raters",
+            "coder",
+            "coders",
+            "judge",
+            "judges",
+            "user",
+            "users",
+            "participant",
+            "respondent",
+            "labeler",
+            "labeller",
+            "expert",
+            "reviewer",
+            "evaluator",
+            "assessor",
+            "turker",
+            "crowdworker",
+            "person",
+            "annot",
+            "player",
+            "subject_id",
+            "contributor",
+            "informant",
+            "student",
+            "who",
+            "turk",
+            "human",
+            "reader",
+            "observer",
+            "radiologist",
+            "doctor",
+            "physician",
+            "clinician",
+            "crowd",
+            "voter",
+            "subj",
+            "teacher",
+            "prolific",
+            "pid",
+            "username",
+            "userid",
+            "workerid",
+            "annotatorid",
+            "raterid",
+            "judgeid",
+        ]
+    ),
+    "item": frozenset(
+        [
+            "item",
+            "items",
+            "task",
+            "unit",
+            "image",
+            "img",
+            "picture",
+            "photo",
+            "sentence",
+            "sent",
+            "text",
+            "tweet",
+            "comment",
+            "post",
+            "document",
+            "doc",
+            "question",
+            "example",
+            "instance",
+            "sample",
+            "stimulus",
+            "stim",
+            "pair",
+            "video",
+            "clip",
+            "audio",
+            "passage",
+            "review",
+            "headline",
+            "message",
+            "utterance",
+            "url",
+            "file",
+            "filename",
+            "path",
+            "hit",
+            "premise",
+            "snippet",
+            "query",
+            "word",
+            "phrase",
+            "claim",
+            "article",
+            "title",
+            "dialogue",
+            "turn",
+            "segment",
+            "trial",
+            "story",
+            "abstract",
+            "paper",
+            "case",
+            "record",
+            "object",
+            "token",
+            "content",
+            "entry",
+            "frame",
+            "scene",
+            "photo",
+            "conversation",
+        ]
+    ),
+    "label": frozenset(
+        [
+            "label",
+            "labels",
+            "vote",
+            "votes",
+            "rating",
+            "ratings",
+            "answer",
+            "answers",
+            "response",
+            "responses",
+            "annotation",
+            "annotations",
+            "choice",
+            "choices",
+            "score",
+            "scores",
+            "judgment",
+            "judgement",
+            "judgments",
+            "class",
+            "category",
+            "value",
+            "grade",
+            "verdict",
+            "decision",
+            "selected",
+            "opinion",
+            "tag",
+            "tags",
+            "stance",
+            "sentiment",
+            "emotion",
+            "toxicity",
+            "toxic",
+            "offensiveness",
+            "quality",
+            "level",
+            "mark",
+            "relevance",
+        ]
+    ),
+    "count": frozenset(["count", "counts", "n", "freq", "frequency", "n_votes", "num_votes", "vote_count", "votes"]),
+    "weight": frozenset(["weight", "weights", "vote_weight"]),
+}
+
+# Words beside them that keep a name the name of a person or an item: the rest tells something about it.
+_ID_WORDS = frozenset(
+    [
+        "id",
+        "ids",
+        "uid",
+        "idx",
+        "no",
+        "nr",
+        "num",
+        "number",
+        "code",
+        "key",
+        "hash",
+        "name",
+        "amt",
+        "mturk",
+        "anon",
+        "ref",
+        "index",
+        "nickname",
+        "email",
+        "by",
+        "handle",
+        "sid",
+        "pk",
+    ]
+)
+
+# Columns that are made of votes, or of something else than votes.
+_DERIVED = frozenset(
+    [
+        "gold",
+        "golden",
+        "true",
+        "truth",
+        "majority",
+        "consensus",
+        "aggregated",
+        "aggregate",
+        "agg",
+        "final",
+        "correct",
+        "expected",
+        "reference",
+        "predicted",
+        "prediction",
+        "pred",
+        "predictions",
+        "model",
+        "adjudicated",
+        "winner",
+        "mode",
+        "mean",
+        "avg",
+        "average",
+        "median",
+        "std",
+        "sd",
+        "sum",
+        "total",
+        "entropy",
+        "agreement",
+        "kappa",
+        "soft",
+        "hard",
+        "confidence",
+        "trust",
+        "time",
+        "times",
+        "duration",
+        "seconds",
+        "sec",
+        "secs",
+        "date",
+        "timestamp",
+        "started",
+        "created",
+        "submitted",
+        "updated",
+        "status",
+        "split",
+        "fold",
+        "batch",
+        "order",
+        "position",
+        "test",
+        "rank",
+        "probability",
+        "prob",
+        "age",
+        "gender",
+        "sex",
+        "race",
+        "country",
+        "language",
+        "education",
+        "device",
+        "session",
+        "group",
+        "condition",
+        "version",
+        "lifetime",
+        "approval",
+        "reward",
+        "length",
+        "len",
+        "difficulty",
+        "platform",
+        "browser",
+        "ip",
+        "city",
+        "region",
+        "source",
+        "set",
+    ]
+)
+
+_ORDERS = frozenset(
+    [
+        "order",
+        "position",
+        "trial",
+        "rank",
+        "sequence",
+        "seq",
+        "round",
+        "slot",
+        "step",
+        "turn",
+        "nth",
+        "index",
+        "idx",
+        "page",
+    ]
+)
+
+
+def says(role: str, name: str) -> bool:
+    """Whether words in a name speak for a role."""
+    words = _words_of(name)
+    if role in ("count", "weight"):
+        return "_".join(words) in _WORDS[role]
+    if role == "label":
+        return mentions("label", name) and not derived(name)
+    found = set(words) & _WORDS[role]
+    rest = set(words) - _WORDS[role] - _ID_WORDS
+    if role == "annotator":
+        return bool(found) and not rest
+    is_id = bool(words) and words[-1] in ("id", "ids", "uid", "idx", "key", "no", "nr", "number", "name", "hash")
+    return (bool(found) or is_id) and not says("annotator", name) and not derived(name)
+
+
+def flags_tests(name: str) -> bool:
+    """Whether a name says that a column marks rows that test annotators."""
+    words = set(_words_of(name))
+    tests = {
+        "attn",
+        "attention",
+        "golden",
+        "gold",
+        "test",
+        "control",
+        "training",
+        "practice",
+        "honeypot",
+        "trap",
+        "catch",
+        "check",
+    }
+    return bool(words & tests) and not words & {"label", "answer", "score", "set", "split", "class"}
+
+
+def mentions(role: str, name: str) -> bool:
+    """Whether a word in a name belongs to a role, whatever else the name says."""
+    return bool(set(_words_of(name)) & _WORDS[role])
+
+
+def derived(name: str) -> bool:
+    """Whether a name says that the column is made of votes, or describes something else."""
+    return bool(set(_words_of(name)) & _DERIVED)
+
+
+def orders(name: str) -> bool:
+    """Whether a name says that the column counts what came when."""
+    return bool(set(_words_of(name)) & _ORDERS)
+
+
+def known(role: str, names: Sequence[str]) -> list[str]:
+    """The columns with the best known name for a role; several if it cannot tell between them."""
+    for tier in _ALIASES[role]:
+        found = [name for name in names if _canonical(name) in tier]
+        if found:
+            return found
+    return []
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a column is an accidental index."""
+    return _canonical(name) in _UNNAMED
+
+
+def names_a_class(name: str) -> bool:
+    """Whether a name says that a column is a class: class_3."""
+    return bool(set(_words_of(name)) & {"class", "category"})
+
+
+def says_nothing(name: str) -> bool:
+    """Whether a name is only a letter or a number: a, V3, column_2."""
+    return (
+        re.fullmatch(r"[A-Za-z]?\d*|(v|x|col|column|var|field|unnamed:)[\s_.:-]*\d*", name.strip(), re.IGNORECASE)
+        is not None
+    )
+
+
+def stem(name: str) -> str | None:
+    """A name with its first number, or the letter at its end, as #: 'Score#' of 'Score 7'; None if it has none."""
+    found = re.fullmatch(r"(\D*?)[\s_.:#-]*\d+(.*)", name.strip()) or re.fullmatch(
+        r"(.*\w\w)[\s_.:-]+[A-Za-z]()", name.strip()
+    )
+    return None if found is None else f"{found.group(1).strip()}#{found.group(2)}"
+
+
+def speaks_of_raters(stem: str) -> bool:
+    """Whether the stem of numbered columns names people or what they said."""
+    words = set(_words_of(re.sub(r"\(.*\)", "", stem.replace("#", " "))))
+    people = {"a", "r", "ann", "anno", "w", "j", "p", "s"} if len(words) == 1 else set()
+    of_classes = {"class", "category", "value", "tag", "tags", "level", "votes"}
+    return bool(words & (_WORDS["annotator"] | _WORDS["label"] | people)) and not words & (_DERIVED | of_classes)
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name, without the prefixes and marks of tools."""
+    bare = re.sub(r"^(input|output|answer|assignment|hit|task|golden)[.:]", "", name.strip(), flags=re.IGNORECASE)
+    return [word for word in re.split(r"[^a-z0-9]+", _canonical(bare)) if word]
+
+
 def may_count_rows(name: str) -> bool:
     """Whether a column of this name is a row counter as often as an item."""
     return _canonical(name) in _ROW_COUNTERS

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_matrix, first_few
+from votewise._checks import FloatArray, check_class_names, check_item_ids, check_matrix, first_few
 from votewise._errors import InputError
 from votewise.votes.columns import find_column, without_unnamed_index
 from votewise.votes.sources import column_names, engine_errors
-from votewise.votes.table import check_class_names, check_item_ids
 from votewise.votes.tally import as_text
 
 if TYPE_CHECKING:
@@ -39,23 +38,24 @@ class NumberTable:
     values: FloatArray
 
 
-def number_table(table: pl.LazyFrame, *, item: str | None, what: str) -> NumberTable:
+def number_table(table: pl.LazyFrame, *, item: str | None, what: str, found: bool = False) -> NumberTable:
     """Read a table of numbers.
 
     Args:
         table: lazy table.
         item: name of the item column; a known name, or a first column that holds no numbers, is found without.
         what: the table's name in errors, e.g. "predictions".
+        found: whether all columns but the item are known to be classes.
     """
     names = column_names(table, f"the table of {what}")
-    chosen = find_column("item", names, item)
-    names = without_unnamed_index(names, chosen)
+    chosen = item if found else find_column("item", names, item)
+    names = names if found else without_unnamed_index(names, chosen)
     with engine_errors(f"the table of {what}"):
         frame = table.select(names).collect()
         frame = frame.filter(~_blank_rows(frame))
     if frame.height == 0:
         raise InputError(f"a table of {what} needs at least one row", "it has none", "Check the file")
-    if chosen is None and len(names) > 1 and not is_number_column(frame[names[0]]):
+    if chosen is None and not found and len(names) > 1 and not is_number_column(frame[names[0]]):
         chosen = names[0]
     cells = [name for name in names if name != chosen]
     if not cells:
@@ -65,7 +65,8 @@ def number_table(table: pl.LazyFrame, *, item: str | None, what: str) -> NumberT
     values = np.column_stack([_numbers(frame[name], what) for name in cells])
     cells = list(check_class_names([name.strip() for name in cells]))
     if chosen is None:
-        _refuse_unnamed_ids(values[:, 0], cells, what)
+        if not found:
+            _refuse_unnamed_ids(values[:, 0], cells, what)
         return NumberTable(None, None, cells, check_matrix(f"the table of {what}", values))
     texts = as_text(frame[chosen], "item").fill_null("").str.strip_chars().to_list()
     ids = check_item_ids(texts, f"item ids in the table of {what}")

@@ -1,139 +1,238 @@
-"""Tables of votes to `Votes`: long, wide, counts and probabilities, from any supported source."""
+"""Tables of votes to `Votes`: source, table, plan, checks, tally."""
 
 from __future__ import annotations
 
+import difflib
+import fnmatch
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_choice, check_matrix, first_few
+from votewise._checks import check_choice, check_class_names, check_matrix, first_few
 from votewise._errors import InputError
 from votewise.votes import exports
-from votewise.votes.columns import (
-    find_column,
-    looks_like_annotators,
-    may_count_rows,
-    without_any_index,
-    without_unnamed_index,
-)
-from votewise.votes.numbers import is_mostly_numbers, is_number_column, number_table
-from votewise.votes.sources import column_names, engine_errors, named_file, open_source
-from votewise.votes.table import Votes, check_class_names, check_item_ids, row_numbers, sort_classes
-from votewise.votes.tally import MISSING_WORDS, Rules, as_text, empty_items, plain_numbers, tally
+from votewise.votes.forms import READERS, counts, long, wide
+from votewise.votes.forms.rows import leave_out
+from votewise.votes.guessing import guess
+from votewise.votes.guessing.look import Doubt, Guess
+from votewise.votes.profile import SAMPLE, profile
+from votewise.votes.question import UnclearError, needed, question, with_command
+from votewise.votes.reading import Reading, names_in
+from votewise.votes.sources import Table, UnreadableError, engine_errors, named_file, open_table
+from votewise.votes.table import Votes, row_numbers
+from votewise.votes.tally import RuleError, Rules
 
 if TYPE_CHECKING:
     import polars as pl
-
-FORMS = ("long", "wide", "counts", "probabilities")
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """The columns the caller named, by role."""
-
-    item: str | None
-    annotator: str | None
-    label: str | None
 
 
 def read_votes(
     source: Any,
     *,
+    reading: Reading | None = None,
     form: str | None = None,
     format: str | None = None,  # noqa: A002, the word users know
     question: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     annotator: str | None = None,
     label: str | None = None,
+    raters: str | Sequence[str] | None = None,
+    rater_ids: str | Sequence[str] | None = None,
+    item_columns: str | Sequence[str] | None = None,
+    item_ids: str | Sequence[str] | None = None,
     classes: Iterable[object] | None = None,
+    count: str | None = None,
+    weight: str | None = None,
+    ignore: str | Sequence[str] | None = None,
+    without: str | Sequence[str] | None = None,
+    split: str | None = None,
+    gap: str | Sequence[str] | None = None,
+    bins: int | Sequence[float] | None = None,
     duplicates: str | None = None,
-    several: str = "error",
-    missing: str = "error",
-    empty: str = "error",
+    several: str | None = None,
+    missing: str | None = None,
+    empty: str | None = None,
+    separator: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+    header_rows: int | None = None,
+    skip_rows: int | None = None,
 ) -> Votes:
     """Read votes from a file, a frame or an array.
 
-    Four forms are known. *long*: one row per vote, with an item, a label and perhaps an annotator column.
-    *wide*: one row per item, one column per annotator, gaps empty or -1 (unless `classes` names it or another label
-    is negative). *counts*: one row per item, one column per class, whole numbers. *probabilities*: the same with
-    shares that sum to one.
-
-    Without `form`, a table with a known item and label column is long; a table of numbers is counts, or
-    probabilities if any number is fractional; a table of words, or with columns named like annotators,
-    is wide. Anything else is an error that asks for `form`.
+    A table is read by a plan, a `Reading`, that says which column is what. Options fill the plan; what they leave open
+    is guessed from the content of the columns and then from their names. A guess that is not certain is an error that
+    lists the columns and names the options that decide it. The plan stands in `Votes.reading`.
 
     Exports of annotation tools (.json, and tables and .jsonl with the tool's own names) are recognised, too, unless
     `form`, `annotator` or `label` say that the source is a table. Whatever else they hold (skipped and repeated
     answers) is left out and reported in `Votes.notes`.
 
     Args:
-        source: path to .csv, .tsv, .parquet, .jsonl, .json or .npy; pandas, polars or pyarrow frame; NumPy array.
-        form: "long", "wide", "counts" or "probabilities"; recognised if left out.
+        source: path to .csv, .tsv, .txt (also .gz), .parquet, .jsonl, .json, .xlsx or .npy; pandas, polars or pyarrow
+            frame; NumPy array.
+        reading: a plan; the options below go before its fields.
+        form: one of `votewise.votes.FORMS`; recognised if left out.
         format: name of an export, one of `votewise.votes.FORMATS`.
-        question: in an export with several questions, the one whose answers are votes.
-        item: name of the item column; known names (task, item_id, uid, ...) are found without it. In an export, the
-            field that names items, instead of the tool's own number.
-        annotator: name of the annotator column of a long table.
-        label: name of the label column of a long table.
-        classes: all class names in the order wanted; a label outside it is an error. Sorted if left out.
+        question: the question whose answers are votes, where an export has several.
+        item: name of the item column, or of several that together name the item. In an export, the field that names
+            items, instead of the tool's own number.
+        annotator: name of the annotator column.
+        label: name of the label column.
+        raters: the columns of a wide table, one for each annotator; a pattern such as "Score*" is allowed.
+        rater_ids: the columns with the annotators' ids, parallel to `raters`.
+        item_columns: the columns of a survey, one for each item, where a row is an annotator.
+        item_ids: the columns with the items' ids, parallel to `item_columns`.
+        classes: all class names in the order wanted; a label outside it is an error. Sorted if left out. Where classes
+            are columns (counts, shares, 0 and 1), the names of those columns.
+        count: name of the column that says how many votes a row stands for.
+        weight: name of a column of weights, which make shares of the votes.
+        ignore: columns that do not matter.
+        without: rows to leave out, such as "status=Rejected".
+        split: what separates the labels in a cell: a separator, "json" or "chars".
+        gap: labels that mean "no answer".
+        bins: number of equal bins for numbers, or their edges.
         duplicates: an annotator's second vote on an item: "error", "last" (it counts), "all" (both count). Left out, it
             is an error in a table, and the last one counts in an export.
-        several: an answer of an export that names several classes: "error", "drop" it, or "each" class gets a vote.
+        several: an answer that names several classes: "error", "drop" it, or "each" class gets a vote.
         missing: a row without a label in a long table: "error", or "drop" the row.
         empty: an item without any vote: "error", or "drop" the item.
+        separator: what separates the cells of a text file.
+        quote: '"', or "none" if quotes are plain text.
+        encoding: encoding of a text file.
+        header_rows: rows of column names; 0 if there are none, and columns are called 1, 2, ...
+        skip_rows: rows above the column names.
 
     Returns:
         The votes; items in the order in which the source first names them. What cannot be read is an `InputError`
         that names the first rows or items at fault and the option that helps.
     """
-    if form is not None:
-        check_choice("form", form, FORMS)
-    if format is not None:
-        check_choice("format", format, exports.FORMATS)
-    columns = _Columns(item, annotator, label)
-    rules = Rules(
-        None if classes is None else check_class_names(classes),
-        check_choice("duplicates", duplicates or "error", ("error", "last", "all")),
-        check_choice("missing", missing, ("error", "drop")),
-        check_choice("empty", empty, ("error", "drop")),
+    asked = Reading(
+        form=form,
+        format=format,
+        question=question,
+        item=_listed(item),
+        annotator=annotator,
+        label=label,
+        raters=_listed(raters),
+        rater_ids=_listed(rater_ids),
+        item_columns=_listed(item_columns),
+        item_ids=_listed(item_ids),
+        classes=() if classes is None else check_class_names(classes),
+        count=count,
+        weight=weight,
+        ignored=_listed(ignore),
+        without=names_in(without),
+        split=split,
+        gaps=names_in(gap),
+        bins=() if bins is None else (float(bins),) if isinstance(bins, (int, float)) else tuple(map(float, bins)),
+        duplicates=duplicates,
+        several=several,
+        missing=missing,
+        empty=empty,
+        separator=separator,
+        quote=quote,
+        encoding=encoding,
+        header_rows=header_rows,
+        skip_rows=skip_rows,
     )
-    check_choice("several", several, ("error", "drop", "each"))
-    if not _is_plain(source, form, columns, format or question):
-        asked = exports.Asked(question, item, several, replace(rules, duplicates=duplicates or "last"), source)
-        votes, source = _read_export(source, format, asked)
+    asked = asked if reading is None else asked.over(reading)
+    if asked.format is not None:
+        check_choice("format", asked.format, exports.FORMATS)
+    with _as_file(source) as opened:
+        try:
+            return _read(opened, asked)
+        except (RuleError, UnreadableError, UnclearError) as error:
+            raise _with_command(error, source, opened, asked) from None
+
+
+@contextmanager
+def _as_file(source: Any) -> Iterator[Any]:
+    """The source; standard input, "-", as a file, since a table is looked at before it is read."""
+    if not isinstance(source, (str, os.PathLike)) or os.fspath(source) != "-":
+        yield source
+        return
+    content = sys.stdin.buffer.read()
+    start = content.lstrip()[:1]
+    suffix = ".jsonl" if start == b"{" else ".json" if start == b"[" else ".txt"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"standard-input{suffix}"
+        path.write_bytes(content)
+        yield path
+
+
+def _read(source: Any, asked: Reading) -> Votes:
+    if not _is_plain(source, asked) and asked.format not in exports.PLATFORMS:
+        votes, source = _read_export(source, asked)
         if votes is not None:
             return votes
     with named_file(source):
-        return _read_table(source, form, columns, rules)
+        return _read_table(source, asked)
 
 
-def _read_table(source: Any, form: str | None, columns: _Columns, rules: Rules) -> Votes:
-    table = open_source(source)
-    if isinstance(table, np.ndarray):
-        return _read_array(table, form, rules)
-    names = column_names(table, "the table")
-    form = form or _detect_form(table, names, columns)
-    if form == "long":
-        return _read_long(source if isinstance(source, (str, os.PathLike)) else table, names, columns, rules)
-    if form == "wide":
-        return _read_wide(table, names, columns, rules)
-    return _read_numbers(table, form, columns, rules)
+def _with_command(error: InputError, source: Any, opened: Any, asked: Reading) -> InputError:
+    """An error about a file with the command that follows its advice, and all further advice it would lead to."""
+    fix, following = asked, error
+    for _ in range(6):
+        further = _advised(following, fix)
+        if further is None or further == fix:
+            break
+        fix = further
+        try:
+            _read(opened, fix)
+        except (RuleError, UnreadableError, UnclearError) as another:
+            following = another
+            continue
+        except InputError:
+            return error
+        return with_command(error, source, fix)
+    return error
 
 
-def _is_plain(source: Any, form: str | None, columns: _Columns, export: str | None) -> bool:
-    """Whether the source cannot be an export: the caller names what only tables have, or it is an array."""
-    named = [name for name in ("annotator", "label") if getattr(columns, name) is not None] + ["form"] * (
-        form is not None
+def _advised(error: InputError, asked: Reading) -> Reading | None:
+    """What was asked for with what an error advises; None if it advises nothing."""
+    if isinstance(error, UnclearError):
+        return None if error.proposal is None else error.proposal.over(asked)
+    if isinstance(error, RuleError):
+        return replace(asked, **error.fix)
+    return replace(asked, encoding="latin-1") if "utf-8" in str(error) and asked.encoding is None else None
+
+
+def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One name or several; commas are looked at when the columns are known."""
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def _rules(asked: Reading, classes: tuple[str, ...]) -> Rules:
+    return Rules(
+        classes or None,
+        asked.duplicates or "error",
+        asked.missing or "error",
+        asked.empty or "error",
+        frozenset(asked.gaps),
     )
+
+
+def _is_plain(source: Any, asked: Reading) -> bool:
+    """Whether the source cannot be an export: the caller names what only tables have, or it is an array."""
+    named = [
+        name
+        for name in ("annotator", "label", "form", "raters", "item_columns", "count", "weight")
+        if getattr(asked, name)
+    ]
     is_array = isinstance(source, np.ndarray) or (
         isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() == ".npy"
     )
-    if export is not None and (named or is_array):
+    is_export = asked.question or (asked.format is not None and asked.format not in exports.PLATFORMS)
+    if is_export and (named or is_array):
         raise InputError(
             "format and question are for exports of annotation tools",
             f"{' and '.join(named) or 'an array'} is given too",
@@ -142,15 +241,22 @@ def _is_plain(source: Any, form: str | None, columns: _Columns, export: str | No
     return bool(named) or is_array
 
 
-def _read_export(source: Any, format: str | None, asked: exports.Asked) -> tuple[Votes | None, Any]:  # noqa: A002
+def _read_export(source: Any, asked: Reading) -> tuple[Votes | None, Any]:
     """The votes of an export, or None if the source is a plain table; and the source, perhaps opened."""
+    wanted = exports.Asked(
+        asked.question,
+        asked.item[0] if asked.item else None,
+        asked.several or "error",
+        replace(_rules(asked, asked.classes), duplicates=asked.duplicates or "last"),
+        source,
+    )
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
     if path is not None and path.suffix.lower() in (".json", ".jsonl"):
-        votes = exports.read_tree(path, format, asked)
+        votes = exports.read_tree(path, asked.format, wanted)
     else:
-        table = open_source(source)
+        table = open_table(source, asked)
         assert not isinstance(table, np.ndarray)
-        votes = exports.read_table(table, column_names(table, "the table"), format, asked)
+        votes = exports.read_table(table.lazy(), list(table.names), asked.format, wanted)
         source = table if path is None else source
     if votes is None and asked.question is not None:
         raise InputError(
@@ -161,135 +267,171 @@ def _read_export(source: Any, format: str | None, asked: exports.Asked) -> tuple
     return votes, source
 
 
-def _detect_form(table: pl.LazyFrame, names: list[str], columns: _Columns) -> str:
-    """Name the form of a table by its columns and cells, or ask the caller to."""
-    label = find_column("label", names, columns.label)
-    if label is not None or find_column("annotator", names, columns.annotator) is not None:
-        return "long"
-    item = find_column("item", names, columns.item)
-    cells = [name for name in without_unnamed_index(names, item) if name != item]
-    if cells and looks_like_annotators(cells if item is not None or len(cells) == 1 else cells[1:]):
-        return "wide"
+def _read_table(source: Any, asked: Reading) -> Votes:
+    import polars as pl
+
+    table = source if isinstance(source, Table) else open_table(source, asked)
+    if isinstance(table, np.ndarray):
+        return _read_array(table, asked)
     with engine_errors("the table"):
-        frame = table.select(cells).collect()
-    texts = [name for name in cells if not is_number_column(frame[name])]
-    meant = [name for name in cells if is_mostly_numbers(frame[name])]
-    if meant and (meant == cells or meant == cells[1:]):
-        numbers = number_table(table, item=columns.item, what="votes").values
-        return "counts" if (numbers == np.floor(numbers)).all() else "probabilities"
-    if len(texts) > 1 and texts == cells and _share_words(frame):
-        return "wide"
-    hint = "It looks separated by semicolons: save it with commas" if len(names) == 1 and ";" in names[0] else None
+        frame = table.head(SAMPLE + 1)
+        frame = frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width and frame.height else frame
+    if not frame.height:
+        raise InputError("a table of votes needs at least one row", "it has none", "Check the file")
+    with engine_errors("the table"):
+        columns = profile(frame.head(SAMPLE))
+    if table.layout is not None and table.layout.header_rows == 0:
+        asked = replace(asked, header_rows=0)
+    said = asked
+    asked = _resolved(asked, table.names)
+    platform = exports.find_platform(table.names, asked.format)
+    if platform == "mturk" and exports.TASK_ANSWERS in table.names:
+        frame = exports.unfold(table.lazy().collect())
+        table = Table(frame.lazy(), table.layout, tuple(frame.columns))
+        columns = profile(frame.head(SAMPLE))
+    if platform is not None:
+        asked = exports.fill(platform, columns, asked)
+    plan = make_plan(source, frame, said, asked)
+    classes = asked.classes if plan.classes == asked.classes else ()
+    _check_complete(plan, table.names)
+    with engine_errors("the table"):
+        votes = READERS[plan.form or "long"](table, plan, _rules(plan, classes))
+    if plan.form == "long" and not asked.item:
+        long.check_row_counter(votes, plan)
+    layout = table.layout
+    notes = (*(layout.notes if layout is not None else ()), *votes.notes)
+    return replace(votes, notes=notes, reading=plan)
+
+
+# What a form cannot do without.
+_NEEDED = {
+    "long": ("item", "label"),
+    "one-hot": ("item", "classes"),
+    "wide": (),
+    "lists": ("item", "label"),
+    "survey": ("item_columns",),
+    "counts": (),
+    "probabilities": (),
+}
+
+
+def _check_complete(plan: Reading, names: Sequence[str]) -> None:
+    """Refuse a plan that lacks what its form needs."""
+    form = plan.form or "long"
+    for role in _NEEDED[form]:
+        value = getattr(plan, role)
+        if not value or (role == "classes" and not set(value) & set(names)):
+            option = role.replace("_", "-")
+            raise InputError(
+                f"a table of the form {form} needs {role.replace('_', ' ')}",
+                f"nothing among {first_few(names)} looks so",
+                f"Name it with {role}= (--{option})",
+            )
+
+
+def make_plan(source: Any, frame: pl.DataFrame, said: Reading, asked: Reading) -> Reading:
+    """The plan for a table, or the question that decides it.
+
+    Args:
+        source: the table, as the caller named it.
+        frame: its first rows.
+        said: what the caller said.
+        asked: the same with the names of columns in full, and what the platform knows.
+    """
+    with engine_errors("the table"):
+        found = _guessed(frame, asked)
+        columns = profile(frame.head(SAMPLE))
+    if found is None:
+        nothing = Doubt(
+            "the columns must show which form the table has",
+            f"{first_few(list(columns))} fit no form (long: item and label; wide: one column per annotator; "
+            "counts: one per class)",
+            None,
+        )
+        raise question(source, columns, [nothing], None)
+    if not found.doubts:
+        return found.reading
+    raise question(source, columns, found.doubts, _proposal(frame, said, asked, found))
+
+
+def _guessed(frame: pl.DataFrame, asked: Reading) -> Guess | None:
+    kept, _ = leave_out(frame, asked.without)
+    if not kept.height:
+        raise InputError("a table of votes needs at least one row", "all are left out", "Check the conditions")
+    return guess(profile(kept.head(SAMPLE)), min(kept.height, SAMPLE), whole=frame.height <= SAMPLE, asked=asked)
+
+
+def _proposal(frame: pl.DataFrame, said: Reading, asked: Reading, found: Guess) -> Reading | None:
+    """The options that settle every doubt: as long as they raise new ones, those are settled, too."""
+    doubts = list(found.doubts)
+    settled = needed(found.settled, said, doubts)
+    for _ in range(4):
+        if any(doubt.fix is None for doubt in doubts):
+            return None
+        again = _guessed(frame, settled.over(asked))
+        if again is None:
+            return None
+        if not again.doubts:
+            return settled
+        doubts += again.doubts
+        settled = needed(again.settled, said, doubts)
+    return None
+
+
+def _resolved(asked: Reading, names: Sequence[str]) -> Reading:
+    """What the caller said, with patterns and lists of columns written out, and every column there."""
+    changes: dict[str, Any] = {}
+    for role in ("item", "raters", "rater_ids", "item_columns", "item_ids", "ignored"):
+        value = getattr(asked, role)
+        if value:
+            changes[role] = tuple(_columns(role, value, names))
+    for role in ("annotator", "label", "count", "weight"):
+        value = getattr(asked, role)
+        if value is not None:
+            changes[role] = _column(role, value, names)
+    if any(_is_pattern(one) for one in asked.classes):
+        found = [name for one in asked.classes for name in names if name == one or fnmatch.fnmatchcase(name, one)]
+        if found:
+            changes["classes"] = tuple(dict.fromkeys(found))
+    for condition in asked.without:
+        if "=" not in condition:
+            raise InputError(
+                "rows to leave out must be named as column=value", f"got {condition!r}", "Write e.g. status=Rejected"
+            )
+        _column("without", condition.partition("=")[0].strip(), names)
+    return replace(asked, **changes)
+
+
+def _columns(role: str, value: Sequence[str], names: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for entry in value:
+        parts = [entry] if entry in names else [part.strip() for part in entry.split(",")]
+        for part in parts:
+            matching = [name for name in names if fnmatch.fnmatchcase(name, part)] if _is_pattern(part) else []
+            found += matching or [_column(role, part, names)]
+    return list(dict.fromkeys(found))
+
+
+def _is_pattern(text: str) -> bool:
+    return any(letter in text for letter in "*?[")
+
+
+def _column(role: str, name: str, names: Sequence[str]) -> str:
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=1)
+    option = {"ignored": "ignore"}.get(role, role)
     raise InputError(
-        "the columns must show which form the table has",
-        f"{first_few(names)} fit no form (long: item and label; wide: one column per annotator; counts: one per class)",
-        hint or "Name the columns with item=, annotator=, label= (--item, --annotator, --label) or pass form= (--form)",
+        f"the {option} column {name!r} must exist",
+        f"the columns are {first_few(names)}",
+        f"Did you mean {near[0]!r}?" if near else f"Name one of them with {option}= (--{option.replace('_', '-')})",
     )
 
 
-def _read_long(source: Any, names: list[str], columns: _Columns, rules: Rules) -> Votes:
-    import polars as pl
-
-    roles = {
-        "item": find_column("item", without_any_index(names) if columns.item is None else names, columns.item),
-        "annotator": find_column("annotator", names, columns.annotator),
-        "label": find_column("label", names, columns.label),
-    }
-    for role in ("item", "label"):
-        if roles[role] is None:
-            raise InputError(
-                "a long table needs an item and a label column",
-                f"no {role} column is known among {first_few(names)}",
-                f"Name it with {role}= (--{role})",
-            )
-    named = {role: name for role, name in roles.items() if name is not None}
-    if len(set(named.values())) < len(named):
-        raise InputError("item, annotator and label must be different columns", f"they are {named}", "Name each once")
-    with engine_errors("the table"):
-        few = [name for role, name in named.items() if role != "item"]
-        table = open_source(source, columns=list(named.values()), few=few)
-        assert not isinstance(table, np.ndarray)
-        frame = table.select(pl.col(name).alias(role) for role, name in named.items()).collect()
-        if frame["item"].null_count() and frame["label"].null_count():  # blank lines are no rows
-            frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    owners = frame["annotator"] if "annotator" in named else None
-    where = ", ".join(f"{role}s in {name!r}" for role, name in named.items())
-    votes = tally(frame["item"], owners, frame["label"], rules, f"long table, {where}")
-    if (
-        columns.item is None
-        and owners is not None
-        and votes.n_items == len(frame) > 1
-        and may_count_rows(named["item"])
-    ):
-        raise InputError(
-            "the item column must name items",
-            f"{named['item']!r} differs in every row, like a row counter",
-            "Name the item column with item= (--item)",
-        )
-    return votes
-
-
-def _read_wide(table: pl.LazyFrame, names: list[str], columns: _Columns, rules: Rules) -> Votes:
-    import polars as pl
-
-    with engine_errors("the table"):
-        frame = table.collect()
-        item = find_column("item", names, columns.item) or _first_column_of_ids(frame)
-    annotators = [name for name in without_unnamed_index(names, item) if name != item]
-    if not annotators:
-        raise InputError(
-            "a wide table needs a column for each annotator", f"its columns are {first_few(names)}", "Add them"
-        )
-    with engine_errors("the table"):
-        if item is None:
-            ids = row_numbers(frame.height)
-        else:
-            ids = check_item_ids(as_text(frame[item], "item").fill_null("").str.strip_chars().to_list())
-        labels = pl.concat([as_text(frame[name], "label").rename("label") for name in annotators])
-    # Gaps are normal in a wide table: not everybody is asked everything.
-    gaps = _gap_words(labels, rules.classes)
-    owners = pl.Series(np.repeat(np.array(annotators), frame.height))
-    items = pl.Series(np.tile(ids, len(annotators)))
-    where = "row numbers" if item is None else f"items in {item!r}"
-    marked = int(labels.is_in(list(gaps)).sum())
-    told = f", -1 taken as 'not asked' in {marked:,} cells (name it in classes if it is one)" if marked else ""
-    provenance = f"wide table, {where}, {len(annotators)} annotator columns{told}"
-    return tally(items, owners, labels, replace(rules, missing="gap", gaps=gaps), provenance)
-
-
-def _first_column_of_ids(frame: pl.DataFrame) -> str | None:
-    """The first column of a wide table, if it surely names items: a different text in each row, none of them a label.
-
-    Annotators may be few and disagree, so a column of numbers counts only where the others are named like annotators.
-    """
-    name, *rest = frame.columns
-    may_be_label = is_number_column(frame[name]) and not looks_like_annotators(rest)
-    if frame.width < 3 or frame.height < 2 or name.isdigit() or looks_like_annotators([name]) or may_be_label:
-        return None
-    first, *others = (as_text(column, "label").drop_nulls().unique().to_list() for column in frame)
-    shared = set(first) & {word for words in others for word in words}
-    return name if len(first) == frame.height and not shared else None
-
-
-def _read_numbers(table: pl.LazyFrame, form: str, columns: _Columns, rules: Rules) -> Votes:
-    numbers = number_table(table, item=columns.item, what=form)
-    outside = [name for name in numbers.names if rules.classes is not None and name not in rules.classes]
-    if outside:
-        raise InputError(
-            f"every class column must be in the class list {', '.join(rules.classes or ())}",
-            f"{first_few(outside)} are not",
-            "Remove those columns or add their names to the list",
-        )
-    ids = row_numbers(len(numbers.values)) if numbers.item_ids is None else numbers.item_ids
-    where = "row numbers" if numbers.item is None else f"items in {numbers.item!r}"
-    votes = _from_matrix(numbers.values, form, rules, ids, numbers.names)
-    votes = votes.with_classes(rules.classes or sort_classes(numbers.names))
-    return replace(votes, provenance=f"table of {form}, {where}, {len(numbers.names)} class columns")
-
-
-def _read_array(array: npt.NDArray[Any], form: str | None, rules: Rules) -> Votes:
-    if form == "long":
-        raise InputError("a long table needs named columns", "got an array", "Use a frame or a file with a header")
+def _read_array(array: npt.NDArray[Any], asked: Reading) -> Votes:
+    form = asked.form
+    if form in ("long", "lists", "one-hot", "survey"):
+        raise InputError(f"a {form} table needs named columns", "got an array", "Use a frame or a file with a header")
     if form == "wide":
         import polars as pl
 
@@ -297,40 +439,24 @@ def _read_array(array: npt.NDArray[Any], form: str | None, rules: Rules) -> Vote
             raise InputError(
                 "a wide array must be items x annotators", f"got {array.dtype} of shape {array.shape}", "Reshape it"
             )
-        wide = pl.DataFrame(array, schema=[str(column) for column in range(array.shape[1])])
-        return _read_wide(wide.lazy(), wide.columns, _Columns(None, None, None), rules)
+        frame = pl.DataFrame(array, schema=[str(column) for column in range(array.shape[1])])
+        asked = replace(asked, raters=tuple(frame.columns))
+        table = Table(frame.lazy(), None, tuple(frame.columns))
+        columns = profile(frame.head(SAMPLE))
+        found = guess(columns, min(frame.height, SAMPLE), whole=frame.height <= SAMPLE, asked=replace(asked, form=None))
+        doubts = [] if found is None else [doubt for doubt in found.doubts if "-1" in doubt.wanted]
+        if doubts:
+            raise question(array, {}, doubts, replace(Reading(form="wide"), **(doubts[0].fix or {})))
+        plan = replace(asked, item=())
+        return replace(wide.read(table, plan, _rules(plan, asked.classes)), reading=plan)
     matrix = check_matrix("the array of votes", array)
     if form is None:
         form = "counts" if (matrix == np.floor(matrix)).all() or not _near_simplex(matrix) else "probabilities"
-    votes = _from_matrix(matrix, form, rules, row_numbers(len(matrix)), rules.classes)
+    rules = _rules(asked, asked.classes)
+    votes = counts.from_matrix(matrix, form, rules, row_numbers(len(matrix)), rules.classes)
     return replace(votes, provenance=f"array of {form}, row numbers, {matrix.shape[1]} class columns")
 
 
-def _from_matrix(
-    matrix: FloatArray, form: str, rules: Rules, ids: npt.NDArray[np.str_], classes: Sequence[str] | None
-) -> Votes:
-    kept = matrix.any(axis=1) if rules.empty == "drop" else np.ones(len(matrix), dtype=np.bool_)
-    if not kept.any():
-        raise InputError("at least one item must have a vote", "none has", "Check the table")
-    build = Votes.from_counts if form == "counts" else Votes.from_probabilities
-    votes = build(matrix[kept], item_ids=ids[kept], classes=classes)
-    return replace(votes, notes=tuple(empty_items(int((~kept).sum()))))
-
-
-def _gap_words(labels: pl.Series, classes: tuple[str, ...] | None) -> frozenset[str]:
-    """'-1' marks a gap in a wide table, unless it is a class: named as one, or beside another negative label."""
-    words = plain_numbers([word.strip() for word in labels.drop_nulls().unique().to_list()])
-    negative = {word for word in words if word.startswith("-") and word[1:].isdigit()}
-    is_class = "-1" in (classes or ()) or bool(negative - {"-1"})
-    return frozenset() if is_class else frozenset({"-1", "-1.0"})
-
-
-def _share_words(frame: pl.DataFrame) -> bool:
-    """Whether each column uses a word that another uses too, as annotators of one question do."""
-    seen = [set(as_text(column, "label").drop_nulls().unique().to_list()) - MISSING_WORDS for column in frame]
-    return all(any(mine & other for j, other in enumerate(seen) if j != i) for i, mine in enumerate(seen) if mine)
-
-
-def _near_simplex(matrix: FloatArray) -> bool:
+def _near_simplex(matrix: npt.NDArray[np.float64]) -> bool:
     """Whether an array with fractions is meant as probabilities: most rows sum to about one."""
     return bool(np.median(np.abs(matrix.sum(axis=1) - 1)) < 0.05 and matrix.max() < 1.05)

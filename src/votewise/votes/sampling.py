@@ -94,20 +94,7 @@ def stratified_split(
             f"{fraction!r} of {len(item_ids)} items does not",
             "Choose another fraction",
         )
-    if strata.shape != (len(item_ids),):
-        raise InputError(
-            f"strata must hold one group for each of {len(item_ids)} items",
-            f"got shape {strata.shape}",
-            "Line them up",
-        )
-    try:
-        _, group = np.unique(strata, return_inverse=True)
-    except TypeError:
-        raise InputError(
-            "strata must be all text or all numbers",
-            "they cannot be put into order",
-            "Give each item a group of one kind",
-        ) from None
+    group = _group_numbers(strata, len(item_ids))
     quota = np.bincount(group) * fraction
     held = np.floor(quota).astype(np.int64)
     short = round(fraction * len(group)) - int(held.sum())
@@ -119,6 +106,38 @@ def stratified_split(
     rank[order] = np.arange(len(group)) - first[group[order]]
     out = rank < held[group]
     return np.flatnonzero(~out), np.flatnonzero(out)
+
+
+def stratified_folds(strata: npt.NDArray[Any], item_ids: npt.NDArray[np.str_], n: int, seed: int) -> IntArray:
+    """The fold of each item, (N,) from 0 to n - 1; of all items and of every stratum, folds differ by at most one."""
+    n = check_whole_number("the number of folds", n, least=2)
+    if n > len(item_ids):
+        raise InputError(
+            f"{n} folds need at least {n} items, so that each holds out some",
+            f"got {len(item_ids)}",
+            "Choose fewer folds, or draw what is held out (--held-out)",
+        )
+    group = _group_numbers(strata, len(item_ids))
+    order = np.lexsort((random_bits(stream_key(seed, "folds"), item_keys(item_ids)), group))
+    fold = np.empty(len(group), dtype=np.int64)
+    fold[order] = np.arange(len(group)) % n
+    return fold
+
+
+def _group_numbers(strata: npt.NDArray[Any], n_items: int) -> IntArray:
+    """The strata numbered in their order, (N,)."""
+    if strata.shape != (n_items,):
+        raise InputError(
+            f"strata must hold one group for each of {n_items} items", f"got shape {strata.shape}", "Line them up"
+        )
+    try:
+        return np.unique(strata, return_inverse=True)[1]
+    except TypeError:
+        raise InputError(
+            "strata must be all text or all numbers",
+            "they cannot be put into order",
+            "Give each item a group of one kind",
+        ) from None
 
 
 def _rows_by_length(length: IntArray) -> Iterator[IntArray]:

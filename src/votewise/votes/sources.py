@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
+import io
 import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,33 +16,107 @@ import numpy.typing as npt
 
 from votewise._checks import first_few
 from votewise._errors import InputError, VotewiseError
+from votewise._files import cannot_find
 from votewise.votes.columns import INDEX_COLUMN, has_known
+from votewise.votes.layout import (
+    TEXT_SUFFIXES,
+    Layout,
+    decode,
+    has_odd_quotes,
+    open_bytes,
+    read_by_csv,
+    see_layout,
+    table_suffix,
+)
+from votewise.votes.reading import Reading
 
 if TYPE_CHECKING:
     import polars as pl
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".npy")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".jsonl", ".xlsx", ".npy")
 
 _CSV_ADVICE = "Check that it is whole, UTF-8 and properly quoted"
 
 
-def open_source(
-    source: Any, columns: Sequence[str] | None = None, few: Sequence[str] = ()
-) -> pl.LazyFrame | npt.NDArray[Any]:
-    """A path, a pandas, polars or pyarrow frame, or an array, as a lazy table or an array.
+@dataclass(frozen=True)
+class Table:
+    """A table of named columns, opened as often as needed.
 
-    CSV and TSV columns come as text, exactly as written: '007' stays '007'.
+    Attributes:
+        source: path, or lazy frame.
+        layout: the layout of a text file; None of anything else.
+        names: its columns.
+    """
+
+    source: Any
+    layout: Layout | None
+    names: tuple[str, ...]
+
+    def lazy(self, columns: Sequence[str] | None = None, few: Sequence[str] = ()) -> pl.LazyFrame:
+        """The rows.
+
+        Args:
+            columns: those that will be used, if that is known; others need not be read.
+            few: columns of few distinct texts, read straight into categories so that they never fill memory.
+        """
+        if isinstance(self.source, Path):
+            return _scan(self.source, self.layout, columns, few)
+        return self.source if columns is None else self.source.select(columns)
+
+    def head(self, rows: int) -> pl.DataFrame:
+        """The first rows, all columns."""
+        import polars as pl
+
+        with engine_errors("the table"):
+            if not isinstance(self.source, Path) or self.layout is not None:
+                return self.lazy().head(rows).collect()
+            from pyarrow import Table as ArrowTable  # type: ignore[import-untyped]
+            from pyarrow import parquet
+
+            batches = []
+            with parquet.ParquetFile(self.source) as file:
+                for batch in file.iter_batches(batch_size=rows):
+                    batches.append(batch)
+                    if sum(map(len, batches)) >= rows:
+                        break
+                found = ArrowTable.from_batches(batches, file.schema_arrow).slice(0, rows)
+            found.validate(full=True)  # a damaged text would end in a panic where it is used
+            frame = pl.from_arrow(found)
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+
+def open_table(source: Any, asked: Reading) -> Table | npt.NDArray[Any]:
+    """A path, a frame or an array, as a table or an array.
 
     Args:
         source: where the table is.
-        columns: those that will be used, if that is known; others need not be read.
-        few: columns of few distinct texts, to be read straight into categories so that they never fill memory.
+        asked: may say what separates cells, which encoding a text file has, and where its rows begin.
     """
     if isinstance(source, np.ndarray):
         return source
-    if isinstance(source, (str, os.PathLike)):
-        return _open_file(Path(source), columns, few)
-    return _open_frame(source)
+    if not isinstance(source, (str, os.PathLike)):
+        frame = _open_frame(source)
+        return Table(frame, None, tuple(column_names(frame, "the table")))
+    path = Path(source)
+    check_table_file(path)
+    if path.suffix.lower() == ".npy":
+        return _load_array(path)
+    with named_file(path):
+        layout = see_layout(path, asked) if table_suffix(path) in TEXT_SUFFIXES else None
+        rows = _rows(path, layout)
+        kept: Any = path if rows is None else rows.lazy()
+        names = column_names(_scan(path, layout, None, ()) if rows is None else kept, "the table")
+    return Table(kept, layout, tuple(names))
+
+
+def open_source(source: Any) -> pl.LazyFrame | npt.NDArray[Any]:
+    """A path, a pandas, polars or pyarrow frame, or an array, as a lazy table or an array.
+
+    CSV and TSV columns come as text, exactly as written: '007' stays '007'.
+    """
+    table = open_table(source, Reading())
+    return table if isinstance(table, np.ndarray) else table.lazy()
 
 
 class UnreadableError(InputError):
@@ -57,17 +132,17 @@ def named_file(source: Any) -> Iterator[None]:
         if not isinstance(source, (str, os.PathLike)):
             raise
         path = Path(source)
-        raise InputError(f"the file {str(path)!r} must be readable", error.got, _advice(path)) from None
+        raise UnreadableError(f"the file {str(path)!r} must be readable", error.got, _advice(path)) from None
 
 
 def _advice(path: Path) -> str:
-    match path.suffix.lower():
+    match table_suffix(path):
         case ".parquet":
             return "Check that it is whole"
         case ".jsonl":
             return "Check that it is whole and UTF-8, with one JSON object per line"
         case _:
-            return _CSV_ADVICE
+            return f"{_CSV_ADVICE}, or name its encoding: encoding='latin-1' (--encoding latin-1)"
 
 
 @contextmanager
@@ -110,55 +185,122 @@ def check_file(path: Path) -> None:
     if path.is_dir():
         raise InputError("the table must be a file", f"{str(path)!r} is a folder", "Name a file inside it")
     if not path.exists():
-        raise InputError("the table must be a file", f"{str(path)!r} does not exist", "Check the path")
+        raise cannot_find(path)
     if not path.is_file():
         raise InputError(
             "the table must be a regular file", f"{str(path)!r} is a pipe or device", "Save what it holds as a file"
         )
 
 
-def _check_encoding(path: Path) -> None:
-    """Refuse text that says of itself that it is not UTF-8."""
-    with path.open("rb") as file:
-        start = file.read(2)
-    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        raise InputError(f"the file {str(path)!r} must be UTF-8", "it is UTF-16", "Save it as UTF-8")
-
-
-def _open_file(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame | npt.NDArray[Any]:
+def check_table_file(path: Path) -> None:
+    """Refuse a path that is not a file with a table."""
     check_file(path)
-    if path.suffix.lower() not in TABLE_SUFFIXES:
+    if table_suffix(path) not in TABLE_SUFFIXES:
         raise InputError(
             f"a table must end in {', '.join(TABLE_SUFFIXES)}", f"got {str(path)!r}", "Convert it to one of those"
         )
     if path.stat().st_size == 0:
         raise InputError("the table must hold rows", f"{str(path)!r} is empty", "Check how it was made")
-    if path.suffix.lower() == ".npy":
-        return _load_array(path)
+
+
+def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
+    """The rows of a file that the table engine cannot scan: None if it can."""
     import polars as pl
 
-    if path.suffix.lower() != ".parquet":
-        _check_encoding(path)
-    with named_file(path), engine_errors("the table"):
-        match path.suffix.lower():
-            case ".parquet":
-                return _open_parquet(path, columns, few)
-            case ".jsonl":
-                return pl.read_ndjson(path, infer_schema_length=None).lazy()
-            case suffix:
-                return pl.scan_csv(
-                    path,
-                    separator="," if suffix == ".csv" else "\t",
-                    infer_schema=False,
-                    schema_overrides={name: pl.Categorical(pl.Categories.random()) for name in few},
-                    glob=False,
-                )
+    suffix = table_suffix(path)
+    with engine_errors("the table"):
+        if suffix == ".jsonl":
+            with open_bytes(path) as file:
+                content = file.read()
+            # The engine takes other bytes for text, and fails where the text is used.
+            content.decode()
+            return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
+        if suffix == ".xlsx":
+            return _read_sheet(path)
+        if layout is None:
+            return None
+        plain = layout.encoding in ("utf-8", "utf-8-sig") and path.suffix.lower() != ".gz"
+        odd = plain and has_odd_quotes(path, layout.separator)
+        if layout.quote == "none":
+            return None if plain else _decoded(path, layout)
+        if plain and not odd:
+            return None
+        names, rows = read_by_csv(path, layout, f"the file {str(path)!r}")
+        # A row shorter than the names has no value in the last columns.
+        columns = (
+            zip(*(row + [None] * (len(names) - len(row)) for row in rows), strict=True) if rows else [[]] * len(names)
+        )
+        return _named(names, [pl.Series([cell or None for cell in column], dtype=pl.String) for column in columns])
+
+
+def _named(names: Sequence[str], columns: Sequence[pl.Series]) -> pl.DataFrame:
+    import polars as pl
+
+    repeated = sorted({name for name in names if list(names).count(name) > 1})
+    if repeated:
+        raise InputError("column names must be different", f"{first_few(repeated)} appears twice", "Rename one of them")
+    return pl.DataFrame([column.alias(name) for name, column in zip(names, columns, strict=True)])
+
+
+def _decoded(path: Path, layout: Layout) -> pl.DataFrame:
+    import polars as pl
+
+    with open_bytes(path) as file:
+        text = decode(file.read(), layout.encoding, f"the file {str(path)!r}")
+    table = pl.read_csv(io.BytesIO(text.encode()), infer_schema=False, **_csv_options(layout))
+    return table if layout.header_rows else table.rename(_numbered)
+
+
+def _read_sheet(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return pl.read_excel(path, infer_schema_length=None)
+    except ImportError:
+        raise InputError(
+            "reading .xlsx needs the package fastexcel",
+            "it is not installed",
+            "Install it with pip install fastexcel, or save the sheet as CSV",
+        ) from None
+
+
+def _scan(path: Path, layout: Layout | None, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame:
+    import polars as pl
+
+    with engine_errors("the table"):
+        if layout is None:
+            return _open_parquet(path, columns, few)
+        # Columns without names are numbered from 1; the engine numbers them from 0.
+        names = [f"column_{int(name) - 1}" for name in few] if layout.header_rows == 0 else few
+        table = pl.scan_csv(
+            path,
+            infer_schema=False,
+            schema_overrides={name: pl.Categorical(pl.Categories.random()) for name in names},
+            glob=False,
+            **_csv_options(layout),
+        )
+        return table if layout.header_rows else table.rename(_numbered)
+
+
+def _numbered(name: str) -> str:
+    return str(int(name.removeprefix("column_")) + 1)
+
+
+def _csv_options(layout: Layout) -> dict[str, Any]:
+    """A layout in the words of the table engine."""
+    return {
+        "separator": layout.separator,
+        "quote_char": None if layout.quote == "none" else '"',
+        "has_header": layout.header_rows > 0,
+        "skip_lines": layout.skip_rows,
+        "skip_rows_after_header": max(layout.header_rows - 1, 0),
+    }
 
 
 def _open_parquet(path: Path, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame:
     """A Parquet file read through Arrow: on a damaged page Polars would end the whole process, while Arrow raises."""
     import polars as pl
-    from pyarrow import dataset, parquet  # type: ignore[import-untyped]
+    from pyarrow import dataset, parquet
 
     if columns is None:
         return pl.scan_pyarrow_dataset(dataset.dataset(path, format="parquet"))
@@ -193,6 +335,8 @@ def _open_frame(source: Any) -> pl.LazyFrame:
     if isinstance(source, pl.LazyFrame):
         return source
     module = type(source).__module__.partition(".")[0]
+    if module == "datasets" and hasattr(source, "with_format"):  # of Hugging Face
+        return pl.DataFrame(source.with_format("arrow")[:]).lazy()
     if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
             "a table must be a path, a pandas, polars or pyarrow frame, or a NumPy array",

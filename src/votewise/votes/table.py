@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from votewise._checks import (
     FloatArray,
     IntArray,
+    StrArray,
+    check_class_names,
+    check_item_ids,
     check_kind,
     check_matrix,
     check_rows,
@@ -24,15 +27,10 @@ from votewise._checks import (
 from votewise._errors import InputError
 from votewise._numerics import top_classes
 from votewise.votes import sampling
-
-StrArray = npt.NDArray[np.str_]
+from votewise.votes.reading import Reading
 
 # Sums of counts must stay exact in both int64 and float64.
 _MOST_VOTES = 2**53
-
-# NumPy's text is as wide as its longest entry, so one document taken for an id would be paid for in every row: this
-# many characters in all are a gibibyte.
-_MOST_LETTERS = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +78,7 @@ class Votes:
         ballots: every single vote with its annotator; None where the source does not say.
         provenance: how the source was read, e.g. "long table, items in 'task', labels in 'label'".
         notes: what reading left out or changed, one sentence each.
+        reading: the plan by which a table was read; None of votes that come from elsewhere.
     """
 
     item_ids: StrArray
@@ -89,6 +88,7 @@ class Votes:
     ballots: Ballots | None = None
     provenance: str = ""
     notes: tuple[str, ...] = ()
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -99,6 +99,13 @@ class Votes:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies are read-only too."""
         return rebuilt(self)
+
+    def __repr__(self) -> str:
+        """The votes in one line."""
+        classes = ", ".join(self.classes) if self.n_classes <= 6 else f"{', '.join(self.classes[:5])}, ..."
+        said = "shares" if self.counts is None else f"{int(self.counts.sum()):,} votes"
+        people = "" if self.ballots is None else f" by {len(self.ballots.annotator_ids):,} annotators"
+        return f"<Votes: {said}{people} on {self.n_items:,} items, {self.n_classes} classes: {classes}>"
 
     @classmethod
     def from_counts(
@@ -186,6 +193,7 @@ class Votes:
             None if self.ballots is None else _take_ballots(self.ballots, rows, self.n_items),
             self.provenance,
             self.notes,
+            self.reading,
         )
 
     def with_classes(self, classes: Iterable[object]) -> Votes:
@@ -222,6 +230,7 @@ class Votes:
             ballots,
             self.provenance,
             self.notes,
+            self.reading,
         )
 
     def subsample(self, k: int, *, seed: int, replace: bool = True) -> Votes:
@@ -251,6 +260,17 @@ class Votes:
         groups = top_classes(self.probs) if strata is None else np.asarray(strata)
         return sampling.stratified_split(groups, self.item_ids, fraction, seed)
 
+    def folds(self, n: int, *, seed: int, strata: npt.ArrayLike | None = None) -> IntArray:
+        """The fold of each item, (N,) from 0 to n - 1; every stratum is spread over the folds as evenly as can be.
+
+        Args:
+            n: number of folds, which differ by at most one item.
+            seed: root seed.
+            strata: (N,) a group for each item, e.g. its true label; the majority class if left out.
+        """
+        groups = top_classes(self.probs) if strata is None else np.asarray(strata)
+        return sampling.stratified_folds(groups, self.item_ids, n, seed)
+
 
 def check_votes(value: Votes) -> Votes:
     """Return votes; anything else is an error that says how to build them."""
@@ -269,16 +289,6 @@ def sort_classes(names: Sequence[str]) -> list[str]:
         return sorted(names, key=lambda name: (_finite(name), name))
     except ValueError:
         return sorted(names)
-
-
-def check_class_names(classes: Iterable[object]) -> tuple[str, ...]:
-    """Return class names as a tuple of text, at least one, none empty, none twice."""
-    names = tuple(_as_text("class names", classes))
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if not names or repeated or "" in names:
-        got = f"{first_few(repeated)} appears twice" if repeated else "one is empty" if names else "got none"
-        raise InputError("class names must be different, non-empty and at least one", got, "Name each class once")
-    return names
 
 
 def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
@@ -310,34 +320,6 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
             "if columns are annotators, pass form='wide' (--form wide)",
         )
     return matrix.astype(np.int64)
-
-
-def check_item_ids(item_ids: Iterable[object], what: str = "item ids") -> StrArray:
-    """Return item ids, called `what` in errors, as an array of text: none empty, repeated or as long as a document."""
-    names = _as_text(what, item_ids)
-    if longest := max(names, key=len, default=""):
-        check_length("item", longest, len(names))
-    ids = np.array(names, dtype=np.str_)
-    distinct, times = np.unique(ids, return_counts=True)
-    repeated = distinct[times > 1]
-    if repeated.size or (ids == "").any():
-        got = (
-            f"{repeated.size:,} appear more than once ({first_few(repeated)})"
-            if repeated.size
-            else f"row {int((ids == '').argmax())} has none"
-        )
-        raise InputError(f"{what} must be different and not empty", got, "Give each item one row and one id")
-    return ids
-
-
-def check_length(role: str, longest: str, count: int) -> None:
-    """Refuse ids of which the longest would make all of them too large for memory."""
-    if len(longest) * count > _MOST_LETTERS:
-        raise InputError(
-            f"{role} ids must be short enough for memory, as each takes as much of it as the longest",
-            f"one of {count:,} has {len(longest):,} characters ({longest[:40] + '...'!r})",
-            "Use short ids, e.g. numbers, and keep the texts in another column",
-        )
 
 
 def compact_annotators(
@@ -378,20 +360,6 @@ def _refuse_frame(name: str, table: Any) -> None:
             f"got a {type(table).__name__}",
             f"Read it with read_votes(frame, form={name!r}), which keeps the names of its columns",
         )
-
-
-def _as_text(what: str, values: Any) -> list[str]:
-    """Names as text; what is missing, and bytes, would become names by str()."""
-    is_list = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
-    if not is_list or getattr(values, "ndim", 1) != 1:
-        raise InputError(f"{what} must be a list", f"got {type(values).__name__}", "Pass a list or an array of names")
-    names: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    if set(map(type, names)) <= {str}:
-        return names
-    for place, name in enumerate(names):
-        if name is None or isinstance(name, bytes) or type(name).__name__ == "NAType" or name != name:
-            raise InputError(f"{what} must be text or numbers", f"number {place} is {name!r}", "Give each a name")
-    return [str(name) for name in names]
 
 
 def _take_ballots(ballots: Ballots, rows: npt.NDArray[Any], n_items: int) -> Ballots:

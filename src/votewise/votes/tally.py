@@ -9,16 +9,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import first_few
+from votewise._checks import check_length, first_few
 from votewise._errors import InputError
 from votewise.votes.encode import IndexArray, encode_few, encode_many, text_array
-from votewise.votes.table import Ballots, Votes, check_length, compact_annotators, sort_classes
+from votewise.votes.table import Ballots, Votes, compact_annotators, sort_classes
 
 if TYPE_CHECKING:
     import polars as pl
 
 # What tools write for "no answer". An empty field is missing in every column; these words only among labels.
 MISSING_WORDS = frozenset({"", "NA", "N/A", "NaN", "nan", "null"})
+
+# What people write for it; wherever it is taken for that, a note says so.
+GAP_MARKS = frozenset({".", "-", "--", "*", "NULL", "n/a", "#N/A", "<NA>"})
+
+
+class RuleError(InputError):
+    """Rows that are no plain votes, for which a rule decides.
+
+    Attributes:
+        fix: the fields of a reading that decide it.
+    """
+
+    def __init__(self, wanted: str, got: str, remedy: str, **fix: Any) -> None:
+        """Compose the message."""
+        super().__init__(wanted, got, remedy)
+        self.fix = fix
 
 
 @dataclass(frozen=True)
@@ -39,8 +55,22 @@ class Rules:
     empty: str
     gaps: frozenset[str] = frozenset()
 
+    @property
+    def missing_words(self) -> frozenset[str]:
+        """Labels that are none."""
+        return MISSING_WORDS | self.gaps
 
-def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rules: Rules, provenance: str) -> Votes:
+
+def tally(
+    items: pl.Series,
+    annotators: pl.Series | None,
+    labels: pl.Series,
+    rules: Rules,
+    provenance: str,
+    *,
+    times: pl.Series | None = None,
+    as_shares: bool = False,
+) -> Votes:
     """Count votes.
 
     Args:
@@ -49,47 +79,72 @@ def tally(items: pl.Series, annotators: pl.Series | None, labels: pl.Series, rul
         labels: (V,) what was said.
         rules: what to do with rows that are not plain votes.
         provenance: where the columns come from.
+        times: (V,) what each row counts for; once if left out.
+        as_shares: whether `times` are weights, which make shares of votes without a number of people.
     """
     if not len(items):
         raise InputError("a table of votes needs at least one row", "it has none", "Check the file")
     item, item_ids = _encode_items(_complete(items, "item"))
-    label, classes, has_label = _encode_labels(labels, rules)
+    label, classes, has_label, marked = _encode_labels(labels, rules)
     owner, owner_ids = (None, None) if annotators is None else _encode_annotators(_complete(annotators, "annotator"))
     work = np.empty(
         len(item), dtype=np.int64
     )  # one work space for both passes: allocating memory costs more than the work
-    kept = _rows_kept(item, owner, has_label, rules, item_ids, owner_ids, work)
+    kept = _rows_kept(item, owner, has_label, marked, rules, item_ids, owner_ids, work)
+    weights = None if times is None else _weights(times, whole=not as_shares)
     if kept is not None:
+        weights = None if weights is None else weights[kept]
         item, label, owner = item[kept], label[kept], None if owner is None else owner[kept]
 
     n, k = len(item_ids), len(classes)
     cell = np.multiply(item, k, out=work[: len(item)], dtype=np.int64)
     cell += label
-    counts = np.bincount(cell, minlength=n * k).reshape(n, k)
+    counts = np.bincount(cell, weights, minlength=n * k).reshape(n, k)
     voted = counts.any(axis=1)
     if not voted.all():
         if rules.empty == "error" or not voted.any():
             without = item_ids[~voted]
-            raise InputError(
+            raise RuleError(
                 "every item needs at least one vote",
                 f"{len(without):,} have none ({first_few(without[:5], len(without))})",
                 "Remove them, or pass empty='drop' (--empty drop)",
+                empty="drop",
             )
         counts, item_ids = counts[voted], item_ids[voted]
         item = (np.cumsum(voted, dtype=np.int32) - 1)[item]
     ballots = None
-    if owner is not None and owner_ids is not None:
+    if owner is not None and owner_ids is not None and weights is None:
         ballots = (
             Ballots(item, owner, label, owner_ids)
             if kept is None
             else compact_annotators(item, owner, label, owner_ids)
         )
     notes = (
-        *_dropped(has_label, kept, rules),
+        *_dropped(has_label, marked, kept, rules),
         *empty_items(int((~voted).sum())),
         *([] if rules.classes else _same_numbers(classes)),
     )
-    return Votes(item_ids, classes, counts, None, ballots, provenance, notes)
+    if as_shares:
+        return Votes(item_ids, classes, None, counts / counts.sum(axis=1, keepdims=True), None, provenance, notes)
+    return Votes(item_ids, classes, counts.astype(np.int64, copy=False), None, ballots, provenance, notes)
+
+
+def _weights(times: pl.Series, *, whole: bool) -> npt.NDArray[np.float64]:
+    """What each row counts for."""
+    from votewise.votes.numbers import to_float
+
+    numbers = to_float(times).fill_null(float("nan")).to_numpy()
+    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0) & ((numbers % 1 == 0) | (not whole))))
+    if wrong.size:
+        raise InputError(
+            f"{'counts' if whole else 'weights'} must be {'whole ' if whole else ''}numbers, none negative",
+            f"{wrong.size:,} in {times.name!r} are not (rows {first_few(wrong[:5] + 1, wrong.size)}; "
+            f"the first is {times[int(wrong[0])]!r})",
+            f"Fix them, or use them as weights with weight={times.name!r} (--weight {times.name})"
+            if whole
+            else "Fix them",
+        )
+    return numbers
 
 
 def empty_items(number: int) -> list[str]:
@@ -123,6 +178,7 @@ def _rows_kept(
     item: IndexArray,
     owner: IndexArray | None,
     has_label: npt.NDArray[np.bool_] | None,
+    marked: npt.NDArray[np.bool_] | None,
     rules: Rules,
     item_ids: npt.NDArray[np.str_],
     owner_ids: npt.NDArray[np.str_] | None,
@@ -131,12 +187,14 @@ def _rows_kept(
     """Which rows count: those with a label, and of an annotator's repeated votes on an item the chosen ones."""
     import polars as pl
 
-    if has_label is not None and rules.missing == "error":
-        rows = np.flatnonzero(~has_label)
-        raise InputError(
+    missing = None if has_label is None else ~has_label if marked is None else ~(has_label | marked)
+    if missing is not None and rules.missing == "error" and missing.any():
+        rows = np.flatnonzero(missing)
+        raise RuleError(
             "every row of a long table needs a label",
             f"{rows.size:,} have none (rows {first_few(rows[:5] + 1, rows.size)})",
             "Fill them in, or pass missing='drop' (--missing drop)",
+            missing="drop",
         )
     if owner is None or owner_ids is None or rules.duplicates == "all":
         return has_label
@@ -150,25 +208,33 @@ def _rows_kept(
     if rules.duplicates == "error":
         again = rows[~pair.is_first_distinct().to_numpy()]
         row = again[0]
-        raise InputError(
+        raise RuleError(
             "an annotator may vote on an item only once",
             f"{len(again):,} rows vote again (rows {first_few(again[:5] + 1, len(again))}; "
             f"the first is {str(owner_ids[owner[row]])!r} on {str(item_ids[item[row]])!r})",
             "Pass duplicates='last' (--duplicates last) to keep the last vote, or duplicates='all' to count each",
+            duplicates="last",
         )
     kept = np.zeros(len(item), dtype=np.bool_)
     kept[rows[pair.is_last_distinct().to_numpy()]] = True
     return kept
 
 
-def _dropped(has_label: npt.NDArray[np.bool_] | None, kept: npt.NDArray[np.bool_] | None, rules: Rules) -> list[str]:
+def _dropped(
+    has_label: npt.NDArray[np.bool_] | None,
+    marked: npt.NDArray[np.bool_] | None,
+    kept: npt.NDArray[np.bool_] | None,
+    rules: Rules,
+) -> list[str]:
     """What to say of rows that do not count."""
     if kept is None:
         return []
     labelled = len(kept) if has_label is None else int(has_label.sum())
-    missing, again = len(kept) - labelled, labelled - int(kept.sum())
+    gaps = 0 if marked is None or rules.missing == "gap" else int(marked.sum())
+    missing, again = len(kept) - labelled - gaps, labelled - int(kept.sum())
     return [
         *([f"{missing:,} rows have no label; they are left out"] if missing and rules.missing == "drop" else []),
+        *([f"{gaps:,} rows say {first_few(sorted(rules.gaps))}; they are left out"] if gaps else []),
         *([f"{again:,} votes were repeated by the same annotator; the last one counts"] if again else []),
     ]
 
@@ -223,13 +289,19 @@ def _encode_annotators(column: pl.Series) -> tuple[IndexArray, npt.NDArray[np.st
 
 def _encode_labels(
     column: pl.Series, rules: Rules
-) -> tuple[npt.NDArray[np.unsignedinteger[Any]], tuple[str, ...], npt.NDArray[np.bool_] | None]:
-    """Class of each row, the class names, and which rows have a label (None: all)."""
+) -> tuple[
+    npt.NDArray[np.unsignedinteger[Any]],
+    tuple[str, ...],
+    npt.NDArray[np.bool_] | None,
+    npt.NDArray[np.bool_] | None,
+]:
+    """Class of each row, the class names, which rows have a label (None: all), and which say a gap that was named."""
     labels = encode_few(_few(column, "label"))
     written = [name.strip() for name in labels.names]
     known = frozenset(rules.classes or ())
+    marks = GAP_MARKS - {"-"} if "+" in written else GAP_MARKS
     meaning = [
-        name if name in known else None if name in MISSING_WORDS | rules.gaps else plain
+        name if name in known else None if name in rules.missing_words | marks else plain
         for name, plain in zip(written, plain_numbers(written), strict=True)
     ]
     classes = rules.classes or tuple(sort_classes(sorted({name for name in meaning if name is not None})))
@@ -259,7 +331,11 @@ def _encode_labels(
         named = labels.translate([name is not None for name in meaning], np.bool_)
         present = named if present is None else named & present
     class_of_name = [0 if name is None else place[name] for name in meaning]
-    return labels.translate(class_of_name, np.min_scalar_type(len(classes) - 1)), classes, present
+    marked = None
+    if rules.gaps & set(written):
+        marked = labels.translate([name in rules.gaps and name not in known for name in written], np.bool_)
+        marked = marked if labels.present is None else marked & labels.present
+    return labels.translate(class_of_name, np.min_scalar_type(len(classes) - 1)), classes, present, marked
 
 
 def _few(column: pl.Series, role: str) -> pl.Series:

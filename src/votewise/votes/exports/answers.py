@@ -12,7 +12,7 @@ from votewise._errors import InputError
 from votewise.votes.exports.asked import Asked
 from votewise.votes.sources import engine_errors
 from votewise.votes.table import Votes, sort_classes
-from votewise.votes.tally import empty_items, plain_numbers, tally
+from votewise.votes.tally import RuleError, empty_items, plain_numbers, tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,10 +108,11 @@ def _once_each(given: pl.DataFrame, duplicates: str) -> tuple[pl.DataFrame, list
     again = given.height - kept.height
     if again and duplicates == "error":
         first = in_time.filter(~is_last).row(0, named=True)
-        raise InputError(
+        raise RuleError(
             "a person may answer an item only once",
             f"{again:,} answers were given again (the first by {first['annotator']!r} on {first['item']!r})",
             "Pass duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each",
+            duplicates="last",
         )
     return kept, [f"{again:,} answers were given again by the same person; the last one counts"] if again else []
 
@@ -126,11 +127,12 @@ def _single_classes(given: pl.DataFrame, several: str) -> tuple[pl.DataFrame, li
     if not many.height:
         return given.explode("classes"), []
     if several == "error":
-        raise InputError(
+        raise RuleError(
             "an answer must name one class",
             f"{many.height:,} name several (items {first_few(many['item'].head(5).to_list(), many.height)}; "
             f"the first says {first_few(many['classes'][0].to_list())})",
             "Pass several='each' (--several each) to count a vote for each class, or several='drop' to leave them out",
+            several="each",
         )
     told = f"{many.height:,} answers name several classes; " + (
         "each class got a vote" if several == "each" else "they are left out"
@@ -144,10 +146,11 @@ def _without_votes(items: pl.Series, voted: pl.Series, empty: str) -> int:
         raise InputError("an export needs at least one answer", "it has none", "Check the file")
     without = items.filter(~items.is_in(voted.unique().implode())).unique(maintain_order=True)
     if len(without) and (empty == "error" or not len(voted)):
-        raise InputError(
+        raise RuleError(
             "every item needs at least one vote",
             f"{len(without):,} have none ({first_few(without.head(5).to_list(), len(without))})",
             "Remove them, or pass empty='drop' (--empty drop)",
+            empty="drop",
         )
     return len(without)
 

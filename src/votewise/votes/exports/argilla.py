@@ -58,7 +58,7 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
     """Votes from a table whose cells hold lists: one row per record.
 
     Args:
-        table: as stored by a data set.
+        table: rows as a data set stores them.
         names: its columns.
         asked: how to read it.
     """

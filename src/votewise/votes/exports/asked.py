@@ -8,7 +8,7 @@ from typing import Any
 
 from votewise._checks import check_choice, first_few
 from votewise._errors import InputError
-from votewise.votes.tally import Rules
+from votewise.votes.tally import RuleError, Rules
 
 _UNEDITED = "Check that the file is a whole, unedited export, or name another format with format= (--format)"
 
@@ -36,11 +36,18 @@ def choose_question(asked: Asked, found: Sequence[str], title: str) -> str:
     """The question asked for, or the only one there is; never a guess among several."""
     if asked.question is not None and found:
         return check_choice(f"the question of this {title}", asked.question, found)
-    if len(found) != 1:
+    if not found:
         raise InputError(
             "one question must be the one whose answers are votes",
-            f"this {title} has {len(found)} that may be ({first_few(found)})" if found else f"this {title} has none",
-            "Choose one with question= (--question)" if found else "Export answers that are classes of whole items",
+            f"this {title} has none",
+            "Export answers that are classes of whole items",
+        )
+    if len(found) > 1:
+        raise RuleError(
+            "one question must be the one whose answers are votes",
+            f"this {title} has {len(found)} that may be ({first_few(found)})",
+            "Choose one with question= (--question)",
+            question=found[0],
         )
     return found[0]
 
@@ -55,7 +62,7 @@ def item_of(record: dict[str, Any], asked: Asked, usual: Sequence[str], inside: 
     """The name of a record's item.
 
     Args:
-        record: as the tool wrote it.
+        record: one record, unchanged since the tool wrote it.
         asked: may say which field it is.
         usual: fields that hold it otherwise; the first that is there counts.
         inside: fields that hold the users' own fields, where the one asked for is looked up too.

@@ -9,8 +9,21 @@ from typing import TYPE_CHECKING
 
 from votewise._checks import first_few
 from votewise._errors import InputError
-from votewise.votes.exports import argilla, chaosnli, doccano, label_studio, lewidi, peerannot, popquorn, prodigy
+from votewise.votes.exports import (
+    argilla,
+    chaosnli,
+    doccano,
+    label_studio,
+    lewidi,
+    nested,
+    peerannot,
+    popquorn,
+    potato,
+    prodigy,
+    zooniverse,
+)
 from votewise.votes.exports.asked import Asked
+from votewise.votes.exports.platforms import PLATFORMS
 from votewise.votes.exports.trees import Tree, load_tree, sample_tree
 from votewise.votes.table import Votes
 
@@ -58,30 +71,39 @@ TREES = {
     "lewidi": TreeFormat(dict, lewidi.fits, lewidi.read),
     "chaosnli": TreeFormat(list, chaosnli.fits, chaosnli.read),
     "peerannot": TreeFormat(dict, peerannot.fits, peerannot.read, file="answers.json"),
+    "potato-jsonl": TreeFormat(list, potato.fits, potato.read),
 }
+
+# What is tried where nothing else fits, as it belongs to no tool.
+FALLBACK = TreeFormat(object, nested.fits, nested.read)
+
 TABLES = {
     "label-studio-min": TableFormat(label_studio.fits_short, label_studio.read_short),
     "argilla": TableFormat(argilla.fits_columns, argilla.read_table),
     "argilla-1": TableFormat(argilla.fits_columns_1, argilla.read_table_1),
     "popquorn": TableFormat(popquorn.fits_columns, popquorn.read_table),
+    "zooniverse": TableFormat(zooniverse.fits_columns, zooniverse.read_table),
 }
-FORMATS = (*TREES, "popquorn")
+FORMATS = (*TREES, "popquorn", "zooniverse", *PLATFORMS)
 
 
 def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
     """Votes from a .json or .jsonl export; None if a .jsonl file is a table instead.
 
     Args:
-        path: of the file.
+        path: the file.
         chosen: its format among `FORMATS`, if the caller knows.
         asked: how to read it.
     """
     if chosen is None and path.suffix.lower() == ".jsonl":
-        chosen = _find(sample_tree(path), path.name)
+        sample = sample_tree(path)
+        chosen = _find(sample, path.name)
         if chosen is None:
-            return None
+            return FALLBACK.read(load_tree(path), asked) if sample and FALLBACK.fits(sample) else None
     tree = load_tree(path)
     name = chosen or _find(tree, path.name)
+    if name is None and FALLBACK.fits(tree):
+        return FALLBACK.read(tree, asked)
     if name is None:
         some = tree[0] if isinstance(tree, list) else next(iter(tree.values()))
         raise InputError(
@@ -102,7 +124,7 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], chosen: str | None, as
     """Votes from a table that is an export; None if it is a plain one.
 
     Args:
-        table: of any source.
+        table: a table from any source.
         names: its columns.
         chosen: its format among `FORMATS`, if the caller knows.
         asked: how to read it.

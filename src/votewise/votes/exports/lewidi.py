@@ -51,11 +51,11 @@ def _answers(name: str, item: dict[str, Any], question: str) -> Iterator[Answer]
         for person, value in found.items():
             yield Answer(name, person, _classes(value))
     elif found is not None:
-        for person, value in zip(*_joined(name, item, found), strict=True):
+        for person, value in zip(*joined_annotations(name, item, found), strict=True):
             yield Answer(name, person, (value,) if value else ())
 
 
-def _joined(name: str, item: dict[str, Any], annotations: Any) -> tuple[list[str], list[str]]:
+def joined_annotations(name: str, item: dict[str, Any], annotations: Any) -> tuple[list[str], list[str]]:
     """Annotators and their annotations, both joined by commas, in one order."""
     if not isinstance(annotations, str) or not isinstance(item.get("annotators"), str):
         raise InputError(

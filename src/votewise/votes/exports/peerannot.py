@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from votewise._checks import check_class_names
 from votewise._errors import InputError
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, votes_of
 from votewise.votes.exports.asked import Asked, name_of, refuse_question
 from votewise.votes.exports.trees import Tree, load_object
-from votewise.votes.table import Votes, check_class_names
+from votewise.votes.table import Votes
 
 _TITLE = "peerannot answers"
 

@@ -23,9 +23,19 @@ _SAMPLE = 100
 def load_tree(path: Path) -> Tree:
     """All of a .json or .jsonl file."""
     check_file(path)
-    what = f"the file {str(path)!r}"
-    text = _decode(path.read_bytes(), what)
-    if path.suffix.lower() == ".jsonl":
+    return parse_tree(path.read_bytes(), f"the file {str(path)!r}", lines=path.suffix.lower() == ".jsonl")
+
+
+def parse_tree(content: bytes, what: str, *, lines: bool = False) -> Tree:
+    """All of a .json or .jsonl file, from its bytes.
+
+    Args:
+        content: the bytes.
+        what: what they are, for errors.
+        lines: whether each line is an object of its own.
+    """
+    text = decode(content, what)
+    if lines:
         return _check_tree([_parse(line, f"{what}, line {row},") for row, line in _lines(text.split("\n"))], what)
     return _check_tree(_parse(text, what), what)
 
@@ -33,7 +43,7 @@ def load_tree(path: Path) -> Tree:
 def load_object(path: Path) -> dict[str, Any]:
     """The one object of a .json file."""
     what = f"the file {str(path)!r}"
-    found = _parse(_decode(path.read_bytes(), what), what)
+    found = _parse(decode(path.read_bytes(), what), what)
     if not isinstance(found, dict):
         raise InputError(f"{what} must hold an object", f"got {describe(found)}", "Fix it, or put it elsewhere")
     return found
@@ -54,7 +64,8 @@ def _lines(lines: Iterable[str]) -> Iterable[tuple[int, str]]:
     return ((row, line) for row, line in enumerate(lines, start=1) if line.strip())
 
 
-def _decode(content: bytes, what: str) -> str:
+def decode(content: bytes, what: str) -> str:
+    """The text of a file, which must be UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

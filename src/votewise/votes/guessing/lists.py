@@ -1,0 +1,122 @@
+"""One row per item, its votes in one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from votewise._checks import first_few
+from votewise.votes.columns import derived, known, says
+from votewise.votes.guessing.look import Look, find_row_item, first_of
+from votewise.votes.profile import Column, split_cell
+from votewise.votes.reading import Reading
+
+
+def guess_lists(look: Look) -> Reading | None:
+    """One row per item, its votes in one cell."""
+    asked, columns = look.asked, look.columns
+    pool = [asked.label] if asked.label else [name for name in look.names if not derived(name)]
+    pool = [name for name in pool if name == asked.label or not says("annotator", name)]
+    found = [name for name in pool if _list_like(columns.get(name)) or (asked.label and asked.split)]
+    if not found:
+        return None if asked.split else _digits(look, pool)
+    people = [name for name in look.names if says("annotator", name) and _list_like(columns[name])]
+    item, sure = find_row_item(look, [*found, *people])
+    if item is None or item not in columns or columns[item].distinct < look.rows:
+        return None if asked.form is None else Reading(form="lists", item=asked.item, label=found[0])
+    speaking = [name for name in found if says("label", name) or known("label", [name])] or found
+    label = speaking[0]
+    split = asked.split or columns[label].split or ","
+    _list_doubts(look, speaking, split, named_people=bool(people))
+    if not sure and not asked.item:
+        look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,)})
+    parallel = [name for name in people if _same_lengths(columns[label], split, columns[name])]
+    return Reading(
+        form="lists", item=(item,), annotator=asked.annotator or first_of(parallel), label=label, split=split
+    )
+
+
+def _digits(look: Look, names: Sequence[str]) -> Reading | None:
+    """A digit for each vote: '33110'. It may be a number, too, so this is never read without asking."""
+    columns = look.columns
+    found = [
+        name
+        for name in names
+        if name in columns and _digit_string(columns[name]) and (look.asked.label or says("label", name))
+    ]
+    item, _ = find_row_item(look, found)
+    if not found or item is None or known("annotator", look.names):
+        return None
+    look.doubt(
+        "labels must be classes",
+        f"the cells of {found[0]!r} look like a digit for each vote ({first_few(columns[found[0]].values[:2])})",
+        {"label": found[0], "split": "chars", "item": (item,)},
+    )
+    return Reading(form="lists", item=(item,), label=found[0], split="chars")
+
+
+def _list_doubts(look: Look, labels: Sequence[str], split: str, *, named_people: bool) -> None:
+    """Doubt lists that may be shares, answers to several questions, or several classes of one answer."""
+    label, column = labels[0], look.columns[labels[0]]
+    if _like_shares(column, split):
+        look.doubt(
+            "the label column must hold text or numbers",
+            f"it holds {column.holds or 'lists of numbers'}, which sum to the same in every row, as counts or shares "
+            "of classes would",
+            None,
+        )
+    if look.asked.label is not None:
+        return
+    if len(labels) > 1:
+        look.doubt(
+            "one question must be the one whose answers are votes",
+            f"{first_few(labels)} may all be (choose another with label=, --label)",
+            {"label": label},
+        )
+    elif not says("label", label):
+        look.doubt("the label column must be known", f"only {label!r} may be", {"label": label, "split": split})
+    elif not named_people and not _repeats_within(column, split):
+        look.doubt(
+            "a list must hold the votes of several people",
+            f"no cell of {label!r} names a class twice, as one answer with several classes would not either",
+            {"label": label, "split": split},
+        )
+
+
+def _list_like(column: Column | None) -> bool:
+    return column is not None and column.split is not None
+
+
+def _like_shares(column: Column, split: str) -> bool:
+    """Whether lists hold counts or shares: numbers, equally many and with the same sum in every row."""
+    cells = [split_cell(word, split) for word in column.values[:500]]
+    try:
+        table = np.array(cells, dtype=np.float64)
+    except ValueError:
+        return False
+    return split != "chars" and table.ndim == 2 and table.shape[1] > 1 and bool(np.ptp(table.sum(axis=1)) < 0.02)
+
+
+def _digit_string(column: Column) -> bool:
+    words = column.values
+    return (
+        len(words) > 3
+        and all(word.isascii() and word.isdigit() for word in words[:500])
+        and len({len(word) for word in words[:500]}) <= 2
+        and len(words[0]) >= 3
+        and 2 <= len({letter for word in words[:500] for letter in word}) <= 7
+        and (len(words) < 0.9 * len(column.cells) or any(word.startswith("0") for word in words))
+    )
+
+
+def _repeats_within(column: Column, split: str) -> bool:
+    return any(len(set(cell)) < len(cell) for cell in (split_cell(word, split) for word in column.values[:500]))
+
+
+def _same_lengths(one: Column, split: str, other: Column) -> bool:
+    pairs = list(zip(one.cells.head(200).to_list(), other.cells.head(200).to_list(), strict=True))
+    mark = other.split or split
+    return all(
+        a is not None and b is not None and len(split_cell(a, split)) == len(split_cell(b, mark)) for a, b in pairs
+    )

@@ -1,0 +1,116 @@
+"""One row per vote."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from votewise._checks import first_few
+from votewise.votes.columns import derived, known, says
+from votewise.votes.guessing.labels import check_label, find_count, find_count_of, find_counted_label, find_label
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, first_of
+from votewise.votes.guessing.roles import find_pair, item_order, people_by_content, people_order
+from votewise.votes.profile import determines
+from votewise.votes.reading import Reading
+
+# An item with more votes than this is suspect if another column would make finer items.
+_MANY_VOTES = 50
+
+
+def guess_long_by_name(look: Look) -> Reading | None:
+    """One row per vote, where a label or an annotator column has a known name."""
+    names = look.names
+    if known("label", names) or known("annotator", names):
+        return guess_long(look)
+    return None
+
+
+def guess_long(look: Look) -> Reading | None:
+    """One row per vote."""
+    asked, columns = look.asked, look.columns
+    label = asked.label or first_of(known("label", look.names))
+    items = item_order(look, [asked.annotator or "", label or ""])
+    people = [asked.annotator] if asked.annotator else people_order(look, [*asked.item, label or ""])
+    item, annotator = find_pair(look, items, people, label)
+    if annotator is None and label is None and asked.label is None and item is not None:
+        label = find_counted_label(look, item)
+    if (
+        annotator is None
+        and asked.annotator is None
+        and not asked.count
+        and not (label and find_count_of(look, item, label))
+    ):
+        item, annotator = people_by_content(look, item, label)
+    label = label if label and not known("label", [label]) else find_label(look, item, annotator)
+    counted = find_count(look, item, annotator, label)
+    if label is not None:
+        check_label(look, label)
+    named = asked.form or asked.label or annotator or known("label", look.names)
+    if not named and (item is None or label is None or columns[item[0]].distinct == look.rows):
+        return None
+    if item is None or label is None:
+        role = "item" if item is None else "label"
+        look.doubts.insert(
+            0,
+            Doubt(
+                "a long table needs an item and a label column",
+                f"no {role} column is known among {first_few(list(columns))}",
+                None,
+            ),
+        )
+        return Reading(form="long", item=item or (), annotator=annotator, label=label)
+    if annotator is None and asked.annotator is None and item and len(item) == 1:
+        _coarse_item(look, item[0], label)
+        _result_of_votes(look, item[0], label)
+    return Reading(form="long", item=item, annotator=annotator, label=label, **counted)
+
+
+def _result_of_votes(look: Look, item: str, label: str) -> None:
+    """Doubt one label per item beside numbers that may be votes: it may be what came of them."""
+    columns = look.columns
+    if look.asked.label or item not in columns or columns[item].distinct < look.rows or look.rows < ROWS_THAT_TELL:
+        return
+    numbers = [
+        name
+        for name in look.names
+        if (cells := columns[name].numbers) is not None
+        and name not in (item, label)
+        and not derived(name)
+        and 1 < columns[name].distinct < look.rows
+        and not np.isnan(cells).any()
+        and cells.min() >= 0
+    ]
+    if len(numbers) > 1:
+        whole = all(columns[name].whole for name in numbers)
+        look.doubt(
+            "single votes, or all that is known of them, must be named",
+            f"{label!r} has one value per item, and {first_few(numbers)} may be counts or shares of votes (if "
+            f"{label!r} is the one vote of each item, say label={label!r}, --label {label})",
+            {"classes": tuple(numbers), "item": (item,), "label": None} if whole else None,
+        )
+
+
+def _coarse_item(look: Look, item: str, label: str) -> None:
+    """Doubt a handful of items with many votes each, or rows of one vote each, if another column makes better items."""
+    columns = look.columns
+    if look.asked.item or item not in columns or look.rows < 2 * ROWS_THAT_TELL:
+        return
+    mine = columns[item]
+    for (name,) in item_order(look, [label]):
+        other = columns[name]
+        if name == item or other.kind == "few values" or other.distinct >= 0.9 * look.rows:
+            continue
+        finer = (
+            look.rows > _MANY_VOTES * mine.distinct and other.distinct > 3 * mine.distinct and determines(other, mine)
+        )
+        coarser = (
+            mine.distinct == look.rows
+            and look.rows >= 1.5 * other.distinct
+            and (says("item", name) or other.kind == "text")
+        )
+        if finer or coarser:
+            look.doubt(
+                "the item column must name items",
+                f"{item!r} has {mine.distinct:,} values for {look.rows:,} rows, {name!r} has {other.distinct:,}",
+                {"item": (name,)},
+            )
+            return

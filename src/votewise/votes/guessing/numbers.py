@@ -1,0 +1,229 @@
+"""One row per item and one column of numbers per class."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from votewise._checks import first_few
+from votewise.votes.columns import derived, is_unnamed, known, names_a_class, says
+from votewise.votes.guessing.look import Look, find_row_item, first_of
+from votewise.votes.guessing.wide import check_gaps
+from votewise.votes.profile import Column
+from votewise.votes.reading import Reading
+
+
+def _numeric(look: Look) -> list[str]:
+    """Columns of numbers that are not negative."""
+    found = []
+    for name in look.names:
+        numbers = look.columns[name].numbers
+        if numbers is not None and not np.isnan(numbers).any() and (numbers >= 0).all():
+            found.append(name)
+    return found
+
+
+def guess_counts_beside(look: Look) -> Reading | None:
+    """Counts or shares confirmed by their sum: a column of totals, or the same sum in every row."""
+    asked, columns = look.asked, look.columns
+    if known("annotator", look.names) and not asked.classes:
+        return None
+    if asked.classes:
+        block = [name for name in asked.classes if name in columns]
+        return guess_counts(look) if block and all(columns[name].numbers is not None for name in block) else None
+    numeric = _numeric(look)
+    if len(numeric) < 2 or look.rows < 8:
+        return None
+    sure = [name for name in known("item", look.names) if columns[name].distinct == look.rows]
+    free = [
+        name
+        for name in numeric
+        if name not in (*asked.item, *sure) and not (derived(name) and "total" not in name.lower())
+    ]
+    others = [name for name in look.names if name not in numeric and name not in (*asked.item, *sure)]
+    found = _totalled(look, free)
+    if not found:
+        return None
+    block, total = list(found[0][0]), found[0][1]
+    if len(found) > 1:
+        look.doubt(
+            "one group of columns must be the classes",
+            f"{len(found)} groups have a total of their own ({first_few([one[0] for one, _ in found])}, ...)",
+            {"classes": tuple(block)},
+        )
+    beside = [name for name in (*free, *others) if name not in block]
+    if not beside and total is None and asked.form is None:
+        return None  # a table of numbers and nothing else, for `guess_numbers_only`
+    item, sure_item = find_row_item(look, block)
+    if item in (None, total):
+        item, sure_item = None, True
+    if not sure_item:
+        look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
+    whole = all(columns[name].whole for name in block)
+    return Reading(
+        form="counts" if whole else "probabilities",
+        item=(item,) if item else (),
+        classes=tuple(block),
+        ignored=tuple(name for name in look.columns if name not in (*block, item)),
+    )
+
+
+def _totalled(look: Look, names: Sequence[str]) -> list[tuple[tuple[str, ...], str | None]]:
+    """Columns whose sum another column holds, or is the same in each row; and that other column."""
+    values = {name: numbers for name in names if (numbers := look.columns[name].numbers) is not None}
+    whole = [name for name in names if look.columns[name].whole]
+    parts = [name for name in names if name not in whole]
+    found: dict[tuple[str, ...], str | None] = {}
+    totals = [name for name in names if says("count", name) or "total" in name.lower()]
+    for total in totals or whole:
+        for block in _runs([name for name in whole if name != total]):
+            if _varies(values, block) and np.allclose(np.sum([values[one] for one in block], axis=0), values[total]):
+                found.setdefault(tuple(block), total)
+                break
+    if found:
+        return list(found.items())
+    for pool, wanted in ((whole, None), (parts, 1.0)):
+        for block in _runs(pool):
+            if not _varies(values, block):
+                continue
+            sums = np.sum([values[one] for one in block], axis=0)
+            if np.ptp(sums) < 0.02 and (sums[0] > 1.5 if wanted is None else abs(sums[0] - wanted) < 0.02):
+                return [(tuple(block), None)]
+    return []
+
+
+def _runs(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Columns side by side, the most first; then all without a few."""
+    # Of very many columns only all together are tried: the pieces are too many.
+    for length in range(len(names), 1, -1) if len(names) <= 40 else (len(names),):
+        for start in range(len(names) - length + 1):
+            yield names[start : start + length]
+    for dropped in (1, 2, 3) if len(names) <= 12 else (1,) if len(names) < 30 else ():
+        for left in itertools.combinations(names, dropped) if len(names) - dropped > 1 else ():
+            yield [name for name in names if name not in left]
+
+
+def _varies(values: dict[str, Any], block: Sequence[str]) -> bool:
+    """Whether each column varies, or is all zero: a constant does not show whether it belongs to a sum."""
+    return all(np.ptp(values[name]) > 0 for name in block) if len(values[block[0]]) > 1 else True
+
+
+def guess_numbers_only(look: Look) -> Reading | None:
+    """A table of numbers beside at most an item: counts or shares, unless it looks like ratings."""
+    asked, columns = look.asked, look.columns
+    names = list(look.columns)
+    item = asked.item[0] if asked.item else first_of(known("item", names))
+    cells = [name for name in names if name != item and not (item is not None and is_unnamed(name))]
+    meant = [name for name in cells if _mostly_numbers(columns[name])]
+    if not meant or (meant != cells and meant != cells[1:]):
+        return None
+    if meant != cells and item is None:
+        item = cells[0]
+    _ratings_doubt(look, meant, item)
+    whole = all(columns[name].numbers is None or columns[name].whole for name in meant)
+    return Reading(form="counts" if whole else "probabilities", item=(item,) if item else (), classes=())
+
+
+def _mostly_numbers(column: Column) -> bool:
+    from votewise.votes.numbers import to_float
+
+    return 2 * to_float(column.cells).null_count() <= len(column.cells)
+
+
+def _ratings_doubt(look: Look, names: Sequence[str], item: str | None) -> None:
+    """Doubt counts that look like the ratings of people: they rise and fall together, or have gaps."""
+    if look.asked.form is not None or look.rows < 4 or len(names) < 2 or all(map(names_a_class, names)):
+        return
+    columns = [look.columns[name] for name in names]
+    fix: dict[str, Any] = {"raters": tuple(names), "item": (item,) if item else ()}
+    if len(names) > 2 * look.rows:
+        fix = {"item_columns": tuple(names), "annotator": item}
+    tables = [column.numbers for column in columns if column.numbers is not None]
+    if len(tables) < len(columns):
+        return
+    if any(column.filled < look.rows for column in columns) and look.rows >= 4:
+        look.doubt(
+            "columns must be counts of classes or ratings by annotators",
+            f"{first_few(names)} have blank cells, as annotators who were not asked would",
+            fix,
+        )
+        check_gaps(look, names)
+        return
+    table = np.column_stack(tables)
+    if table.min() < 0:
+        look.doubt(
+            "columns must be counts of classes or ratings by annotators",
+            f"{first_few(names)} have negative numbers, as ratings would",
+            fix,
+        )
+        check_gaps(look, names)
+        return
+    if table.max() > 11 or look.rows < 8 or not (table % 1 == 0).all():
+        return
+    sums = table.sum(axis=1)
+    together = sums.var() > table.var(axis=0).sum() * 0.9 and len(np.unique(sums)) > 1
+    no_zero = table.min() >= 1 and len(np.unique(sums)) > 1 and len(names) > 2
+    if together or no_zero:
+        look.doubt(
+            "columns must be counts of classes or ratings by annotators",
+            f"{first_few(names)} "
+            + ("rise and fall together" if together else "are never 0")
+            + ", as ratings would (say form='counts', --form counts, if they are counts)",
+            fix,
+        )
+
+
+def guess_counts(look: Look) -> Reading | None:
+    """Counts or shares in the columns that the caller named, or in all."""
+    asked, columns = look.asked, look.columns
+    form = asked.form or "counts"
+    if not asked.classes:
+        sure = asked.item or tuple(known("item", list(columns))[:1])
+        return Reading(form=form, item=sure)
+    block = [name for name in asked.classes if name in columns]
+    if asked.form is None and not all(columns[name].whole for name in block):
+        form = "probabilities"
+    item, sure_item = find_row_item(look, block)
+    left = [name for name in look.names if name not in (*block, item)]
+    rest = [
+        name
+        for name in left
+        if (numbers := columns[name].numbers) is not None and not derived(name) and _belongs(look, numbers, block)
+    ]
+    if rest:
+        look.doubt(
+            "a column that looks like a class must be one or be ignored",
+            f"{first_few(rest)} hold numbers like those of {block[0]!r}",
+            {"ignored": (*asked.ignored, *rest)},
+        )
+    if not sure_item:
+        look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
+    return Reading(form=form, item=(item,) if item else (), ignored=tuple(name for name in left if name not in rest))
+
+
+def _belongs(look: Look, numbers: Any, block: Sequence[str]) -> bool:
+    """Whether a column of numbers may be a class that was forgotten: not the sum, not the winner, not a mean."""
+    values = [look.columns[name].numbers for name in block]
+    if any(one is None for one in values) or np.isnan(numbers).any() or (numbers < 0).any():
+        return False
+    table = np.column_stack(values)  # type: ignore[arg-type]
+    sums = table.sum(axis=1)
+    winner = table.max(axis=1)
+    is_sum = np.allclose(numbers, sums)
+    places = numbers.astype(int)
+    by_place = [
+        np.mean(
+            [
+                0 <= place - start < table.shape[1] and row[place - start] == best
+                for row, place, best in zip(table, places, winner, strict=True)
+            ]
+        )
+        for start in (0, 1)
+    ]
+    whole = all(look.columns[name].whole for name in block)
+    same_kind = (numbers % 1 == 0).all() == whole
+    constant = np.ptp(sums) == 0
+    return bool(same_kind and not is_sum and max(by_place) < 0.9 and not constant and numbers.max() <= table.max())

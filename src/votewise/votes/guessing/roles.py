@@ -1,0 +1,283 @@
+"""Who is the item and who the annotator: names propose, content confirms."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from votewise._checks import first_few
+from votewise.votes.columns import derived, known, orders, says
+from votewise.votes.guessing.look import (
+    ROWS_THAT_TELL,
+    Look,
+    all_same_parts,
+    by_name,
+    first_of,
+    recurs,
+    same_parts,
+    told_by,
+)
+from votewise.votes.profile import Column, determines, joint_codes, unique_pairs
+
+
+def item_order(look: Look, taken: Sequence[str]) -> list[tuple[str, ...]]:
+    """The columns that may name items, those named so first."""
+    if look.asked.item:
+        return [look.asked.item]
+    sure, vague = by_name(look, "item", taken)
+    others = [
+        name
+        for name in look.names
+        if name not in (*sure, *vague, *taken)
+        and look.columns[name].kind in ("ids", "text", "few values")
+        and not derived(name)
+        and not says("annotator", name)
+        and not says("label", name)
+    ]
+    others.sort(key=lambda name: -look.columns[name].distinct)
+    return [(name,) for name in (*sure, *vague, *others)]
+
+
+def people_order(look: Look, taken: Sequence[str]) -> list[str]:
+    """The columns named like annotators that may be them."""
+    sure, vague = by_name(look, "annotator", taken)
+    return [name for name in (*sure, *vague) if _may_be_person(look.columns[name])]
+
+
+def _may_be_person(column: Column) -> bool:
+    return column.kind in ("ids", "few values", "one value", "text") and column.split is None
+
+
+def find_pair(
+    look: Look, items: Sequence[tuple[str, ...]], people: Sequence[str], label: str | None
+) -> tuple[tuple[str, ...] | None, str | None]:
+    """Item and annotator: the first by name, if no annotator has two rows of an item; else those that make it so."""
+    sure_items = known("item", [name for name in look.names if name not in (label, *people)])
+    sure_people = known("annotator", [name for name in look.names if name != label])
+    person = first_of(people)
+    if not look.asked.annotator and not all_same_parts(look, sure_people):
+        look.doubt(
+            "one column must be the annotator",
+            f"{first_few(sure_people)} could all be",
+            {"annotator": sure_people[0]},
+        )
+    if look.asked.item:
+        _check_pairs(look, look.asked.item, person, label)
+        return look.asked.item, person
+    if not all_same_parts(look, sure_items):
+        best = _best_item(look, [(name,) for name in sure_items], person, label) or (sure_items[0],)
+        if person is not None and not unique_pairs([look.columns[best[0]], look.columns[person]]):
+            best = _make_unique(look, best, person, label) or best
+        look.doubt("one column must be the item", f"{first_few(sure_items)} could all be", {"item": best})
+        return best, person
+    if person is not None:
+        return _item_of_people(look, items, person, label), person
+    if sure_items:
+        return (sure_items[0],), None
+    recurring = [(name,) for (name,) in items if recurs(look, name)]
+    speaking = [(name,) for (name,) in recurring if says("item", name)]
+    return next(
+        iter(speaking), next((one for one in recurring if look.columns[one[0]].kind != "few values"), None)
+    ), None
+
+
+def _item_of_people(
+    look: Look, items: Sequence[tuple[str, ...]], person: str, label: str | None
+) -> tuple[str, ...] | None:
+    """The item where the annotator is known: no annotator has two rows of one."""
+    columns = look.columns
+    best = _best_item(look, items, person, label)
+    first = items[0] if items else None
+    if first is None or not (known("item", first) or says("item", first[0])):
+        first = None
+    elif best is None or best == first or same_parts(look, first[0], best[0]):
+        _check_pairs(look, first, person, label)
+        return first
+    if best is None:
+        pair = _two_columns(look, person, label)
+        if pair is not None:
+            got = f"no column alone names items; {' and '.join(pair)} may"
+            look.doubt("the item column must be known", got, {"item": pair})
+        return pair
+    if first is not None and known("item", first):
+        look.doubt(
+            "the item column must name items",
+            f"{first[0]!r} has {columns[first[0]].distinct:,} values for {look.rows:,} rows, and in {best[0]!r} no "
+            "annotator has two rows of an item",
+            {"item": best},
+        )
+        return best
+    _rival_items(look, best, items, person)
+    return best
+
+
+def _rival_items(look: Look, best: tuple[str, ...], items: Sequence[tuple[str, ...]], person: str) -> None:
+    """Doubt an item or annotator of unknown name, or an item that another column could be as well."""
+    rivals = [
+        other
+        for other in items
+        if other != best
+        and says("item", other[0])
+        and _fits(look, other, person)
+        and not same_parts(look, other[0], best[0])
+    ]
+    if rivals or not says("item", best[0]):
+        look.doubt(
+            "the item column must be known",
+            f"{first_few([best[0], *(other[0] for other in rivals)])} may name items",
+            {"item": best, "annotator": person},
+        )
+    elif not known("annotator", [person]) and not says("annotator", person):
+        look.doubt("the annotator column must be known", f"{person!r} may be", {"annotator": person})
+
+
+def _fits(look: Look, item: tuple[str, ...], person: str) -> bool:
+    """Whether items recur, each annotator has one row of each, and neither tells the other."""
+    column = look.columns[item[0]]
+    return (
+        recurs(look, item[0])
+        and unique_pairs([column, look.columns[person]])
+        and (look.rows < ROWS_THAT_TELL or not determines(look.columns[person], column))
+        and column.distinct > 1
+    )
+
+
+def _best_item(
+    look: Look, items: Sequence[tuple[str, ...]], person: str | None, label: str | None
+) -> tuple[str, ...] | None:
+    fitting = [item for item in items if item[0] != label and person is not None and _fits(look, item, person)]
+    # Of columns that tell the same rows apart, the shorter names make the better ids.
+    for item in fitting:
+        same = [
+            other
+            for other in fitting
+            if says("item", other[0]) == says("item", item[0]) and same_parts(look, item[0], other[0])
+        ]
+        if known("item", [item[0]]):
+            return item
+        return min(same, key=lambda one: (look.columns[one[0]].kind == "text", items.index(one)))
+    return None
+
+
+def _two_columns(look: Look, person: str, label: str | None) -> tuple[str, str] | None:
+    """Two columns that together name items, where none does alone."""
+    columns = look.columns
+    free = [
+        name
+        for name in look.names
+        if name not in (person, label)
+        and columns[name].kind in ("ids", "few values", "text")
+        and not says("label", name)
+    ]
+    for one, other in itertools.combinations(free[:20], 2):
+        codes = joint_codes([columns[one], columns[other]])
+        recurs = 2 * len(np.unique(codes)) <= look.rows
+        if (
+            recurs
+            and unique_pairs([columns[one], columns[other], columns[person]])
+            and not same_parts(look, one, other)
+        ):
+            return one, other
+    return None
+
+
+def _make_unique(look: Look, item: tuple[str, ...], person: str, label: str | None) -> tuple[str, ...] | None:
+    """The item with the column that leaves no annotator two rows of an item."""
+    columns = look.columns
+    found = []
+    for name in look.names:
+        if name in (*item, person, label) or columns[name].kind in ("dates", "numbers", "empty", "lists"):
+            continue
+        both = [*(columns[one] for one in item), columns[name]]
+        if not unique_pairs([*both, columns[person]]):
+            continue
+        times = look.rows / max(len(np.unique(joint_codes(both))), 1)
+        found.append((not says("item", name), orders(name) or derived(name), -times, name))
+    if not found:
+        return None
+    _, _, times, name = min(found)
+    if look.rows >= ROWS_THAT_TELL and look.whole and -times < 1.2:
+        return None
+    alone = [look.columns[name], look.columns[person]]
+    if unique_pairs(alone) and determines(look.columns[name], look.columns[item[0]]):
+        return (name,)
+    return tuple(one for one in columns if one in (*item, name))
+
+
+def _check_pairs(look: Look, item: tuple[str, ...], person: str | None, label: str | None) -> None:
+    """Doubt items of which an annotator has two rows, if another column makes them different items."""
+    if person is None or look.asked.duplicates or look.asked.several == "each":
+        return
+    columns = [look.columns[name] for name in item if name in look.columns]
+    if len(columns) < len(item) or person not in look.columns or unique_pairs([*columns, look.columns[person]]):
+        return
+    wider = _make_unique(look, item, person, label)
+    if wider is not None and wider != item:
+        added = [name for name in wider if name not in item]
+        look.doubt(
+            "an annotator may vote on an item only once",
+            f"in {' + '.join(item)} some have several rows; with {added[0]!r} none has",
+            {"item": wider},
+        )
+
+
+def people_by_content(
+    look: Look, item: tuple[str, ...] | None, label: str | None
+) -> tuple[tuple[str, ...] | None, str | None]:
+    """The column that looks like annotators though its name does not say so: once in each item, and in many items.
+
+    Where nothing is known of the items either, the pair of columns that look most like items and annotators.
+    """
+    columns = look.columns
+    if look.rows < 2 * ROWS_THAT_TELL or not look.whole:
+        return item, None
+    if item is None and label is None and not known("label", look.names):
+        pairs = [
+            (-columns[one].distinct, columns[one].kind == "text", columns[other].distinct, one, other)
+            for one, other in itertools.permutations(look.names, 2)
+            if _may_be_person(columns[one])
+            and _looks_like_people(look, (one,), other, None)
+            and columns[other].distinct < columns[one].distinct
+        ]
+        if not pairs:
+            return None, None
+        *_, one, other = min(pairs)
+        look.doubt(
+            "the columns of items and annotators must be known",
+            f"{one!r} and {other!r} may be",
+            {"item": (one,), "annotator": other},
+        )
+        return (one,), other
+    if item is None or not all(name in columns for name in item):
+        return item, None
+    for name in look.names:
+        if _looks_like_people(look, item, name, label):
+            is_order = orders(name)
+            look.doubt(
+                "a column that looks like annotators must be used or ignored",
+                f"{name!r} recurs over items, never twice in one (ignore it with ignore={name!r}, --ignore {name})",
+                {"ignored": (*look.asked.ignored, name)} if is_order else {"annotator": name},
+            )
+            return item, None if is_order else name
+    return item, None
+
+
+def _looks_like_people(look: Look, item: tuple[str, ...], name: str, label: str | None) -> bool:
+    """Whether a column recurs over items, never twice in one, and is not told by them."""
+    column = look.columns[name]
+    if name in item or name == label or column.kind not in ("ids", "few values", "one value"):
+        return False
+    if derived(name) and not says("annotator", name):
+        return False
+    items = joint_codes(look.columns[one] for one in item)
+    n_items = len(np.unique(items))
+    return (
+        look.rows >= 1.5 * n_items
+        and n_items >= 3
+        and column.distinct >= 2
+        and look.rows >= 2 * column.distinct
+        and not told_by(look, item, name)
+        and unique_pairs([*(look.columns[one] for one in item), column])
+    )

@@ -1,0 +1,355 @@
+"""One row per item and one column per annotator."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from votewise._checks import first_few
+from votewise.votes.columns import derived, is_unnamed, known, says, says_nothing, speaks_of_raters, stem
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, find_row_item, first_of
+from votewise.votes.reading import Reading
+
+
+def numbered_blocks(look: Look) -> dict[str, list[str]]:
+    """Numbered columns by their stem: Score1, Score2, ..."""
+    blocks = defaultdict(list)
+    for name in look.names:
+        found = stem(name)
+        if found is not None and found != "#":
+            blocks[found].append(name)
+    return {name: members for name, members in blocks.items() if len(members) > 1}
+
+
+def guess_numbered_raters(look: Look) -> Reading | None:
+    """A wide table whose raters are numbered columns."""
+    blocks = numbered_blocks(look)
+    raters = {
+        name: members
+        for name, members in blocks.items()
+        if speaks_of_raters(name) and _one_value_set(look, members) and not _are_shares(look, members)
+    }
+    # Blocks of ids beside a block of what was said: TurkId1, ... beside Score1, ...
+    said = {len(members) for name, members in raters.items() if not says("annotator", name.replace("#", ""))}
+    raters = {
+        name: members
+        for name, members in raters.items()
+        if not (says("annotator", name.replace("#", "")) and len(members) in said)
+    }
+    if not raters:
+        return None
+    return _with_raters(look, raters)
+
+
+def _check_counts(look: Look, block: Sequence[str]) -> None:
+    """Doubt numbered columns of numbers that may be counts of classes."""
+    numbers = [column.numbers for column in (look.columns[one] for one in block) if column.numbers is not None]
+    if len(numbers) < len(block):
+        return
+    total = np.sum([np.nan_to_num(one) for one in numbers], axis=0)
+    if look.rows >= ROWS_THAT_TELL and len(np.unique(total)) == 1:
+        look.doubt(
+            "columns must be annotators or counts of classes",
+            f"{first_few(block)} sum to {total[0]:g} in every row, as counts would "
+            f"(say form='counts', --form counts, if they are)",
+            {"raters": tuple(block)},
+        )
+    elif _rather_counts(look, block):
+        look.doubt(
+            "columns must be annotators or counts of classes",
+            f"{first_few(block)} are whole numbers that do not rise and fall together, as counts would be "
+            "(say what they are with raters= or classes=, --raters or --classes)",
+            {"raters": (), "form": "counts", "classes": tuple(block)},
+        )
+
+
+def _rather_counts(look: Look, block: Sequence[str]) -> bool:
+    """Whether numbers without gaps, some of them 0, vary independently: people who rate the same items would not."""
+    tables = [column.numbers for column in (look.columns[name] for name in block) if column.numbers is not None]
+    if look.rows < 8 or len(tables) < len(block):
+        return False
+    table = np.column_stack(tables)
+    if np.isnan(table).any() or table.min() != 0 or (table % 1 != 0).any() or table.max() < 2:
+        return False
+    return bool(table.sum(axis=1).var() < 1.1 * table.var(axis=0).sum())
+
+
+def on_a_grid(words: Iterable[str]) -> bool:
+    """Whether numbers are quarters at the finest, and few: levels of a scale."""
+    values = {float(word) for word in words}
+    return len(values) <= 25 and all(value * 4 % 1 == 0 for value in values)
+
+
+def _are_shares(look: Look, members: Sequence[str]) -> bool:
+    numbers = [look.columns[name].numbers for name in members]
+    if any(one is None for one in numbers):
+        return False
+    sums = np.sum(numbers, axis=0)  # type: ignore[arg-type]
+    return bool((np.abs(sums - 1) < 0.02).all()) and any(not look.columns[name].whole for name in members)
+
+
+def _one_value_set(look: Look, members: Sequence[str]) -> bool:
+    """Whether columns share one set of few values, as the answers to one question do."""
+    columns = [look.columns[name] for name in members]
+    words = {word for column in columns for word in column.values[:200]}
+    most = max(column.distinct for column in columns)
+    small = len(words) <= 30 or len(words) <= look.rows / 3
+    is_text = any(column.kind in ("text", "dates", "lists") for column in columns)
+    numbers = all(column.numbers is not None for column in columns)
+    if numbers and not all(column.whole for column in columns) and not on_a_grid(words):
+        return False
+    shared = look.rows < ROWS_THAT_TELL or len(words) <= 2 * most + 2
+    return small and not is_text and shared
+
+
+def _with_raters(look: Look, raters: dict[str, list[str]]) -> Reading | None:
+    asked, columns = look.asked, look.columns
+    name, block = max(raters.items(), key=lambda one: len(one[1]))
+    if len(raters) > 1:
+        look.doubt(
+            "one question must be the one whose answers are votes",
+            f"several blocks of columns may hold them ({first_few([members[0] for members in raters.values()])}, ...)",
+            {"raters": tuple(block)},
+        )
+    ids = next(
+        (
+            members
+            for other, members in numbered_blocks(look).items()
+            if other != name and len(members) == len(block) and says("annotator", other.replace("#", ""))
+        ),
+        [],
+    )
+    siblings = [
+        members
+        for other, members in numbered_blocks(look).items()
+        if other != name
+        and other.partition("#")[0] == name.partition("#")[0]
+        and members != ids
+        and len(members) > 1
+        and all(columns[one].is_few for one in members)
+        and not derived(other.partition("#")[2])
+    ]
+    if siblings and len(raters) == 1:
+        look.doubt(
+            "one question must be the one whose answers are votes",
+            f"several blocks may hold them ({first_few([members[0] for members in (block, *siblings)])}, ...)",
+            {"raters": tuple(block)},
+        )
+    taken = [*block, *ids]
+    if not says("annotator", name.replace("#", "")):
+        _check_counts(look, block)
+    item, sure = find_row_item(look, taken)
+    if item is None and asked.form is None and len(look.names) > len(taken):
+        others = [one for one in look.names if one not in taken]
+        repeated = [one for one in others if says("item", one)]
+        if repeated:
+            return None
+    others = [one for one in look.names if one not in (*taken, item)]
+    words = {word for one in block for word in columns[one].values}
+    for one in others:
+        alike = set(columns[one].values) <= words and columns[one].distinct > 1 and columns[one].is_few
+        if alike and not derived(one) and not known("truth", [one]):
+            look.doubt(
+                "a column that looks like an annotator must be used or ignored",
+                f"{one!r} has the values of {block[0]!r} (if it is one, name all with raters=, --raters)",
+                {"ignored": (*asked.ignored, one), "raters": tuple(block)},
+            )
+            break
+    if not sure:
+        look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
+    check_gaps(look, block)
+    return Reading(form="wide", item=(item,) if item else (), raters=tuple(block), rater_ids=tuple(ids))
+
+
+def check_gaps(look: Look, raters: Sequence[str]) -> None:
+    """Doubt -1 where it may be a gap as well as a class: beside 1, or beside blanks."""
+    asked = look.asked
+    if "-1" in asked.gaps or "-1" in asked.classes or asked.bins:
+        return
+    columns = [look.columns[name] for name in raters if name in look.columns]
+    marks = {mark for column in columns for mark in column.marks} & {"NA", "N/A"}
+    if (
+        marks
+        and not asked.classes
+        and not marks <= set(asked.gaps)
+        and any(column.cells.null_count() for column in columns)
+    ):
+        mark = min(marks)
+        named = sorted({word for column in columns for word in column.values} | marks)
+        look.doubt(
+            f"{mark} must be a class or mean that there is no answer",
+            f"it stands beside blank cells (if it means 'no answer', say gap={mark!r}, --gap {mark})",
+            {"classes": tuple(named)},
+        )
+        return
+    words = {_plain(word) for column in columns for word in column.values}
+    if "-1" not in words or any(word.startswith("-") and word[1:].isdigit() and word != "-1" for word in words):
+        return
+    blank = any(column.filled < len(column.cells) for column in columns)
+    if words <= {"-1", "0", "1"} or blank:
+        beside = "blank cells" if blank else "1"
+        order = ",".join(sorted(words, key=lambda word: (len(word.lstrip("-")), word)))
+        numbers = sorted((word for word in words if word.lstrip("-").isdigit()), key=int)
+        order = ",".join(numbers) if len(numbers) == len(words) else order
+        look.doubt(
+            "-1 must be a class or mean that nobody was asked",
+            f"it stands beside {beside} (if it means 'not asked', say gap='-1', --gap=-1)",
+            {"classes": tuple(order.split(","))},
+        )
+
+
+def _plain(word: str) -> str:
+    return word.partition(".")[0] if word.endswith(".0") else word
+
+
+def guess_wide(look: Look) -> Reading | None:
+    """A wide table whose raters, or whose form, the caller named."""
+    asked = look.asked
+    if asked.raters:
+        item, sure = find_row_item(look, [*asked.raters, *asked.rater_ids])
+        if not sure:
+            look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
+        check_gaps(look, asked.raters)
+        return Reading(form="wide", item=(item,) if item else ())
+    blocks = {name: members for name, members in numbered_blocks(look).items() if speaks_of_raters(name)}
+    rest = [name for name in look.columns if not any(name in members for members in blocks.values())]
+    if len(blocks) == 1 and len(rest) <= 1:
+        block = next(iter(blocks.values()))
+        check_gaps(look, block)
+        return Reading(form="wide", item=tuple(rest), raters=tuple(block))
+    if len(blocks) == 1 and (found := _with_raters(look, blocks)) is not None:
+        return found
+    sure_item = asked.item or tuple(known("item", list(look.columns))[:1])
+    raters = [name for name in look.columns if name not in sure_item and not (sure_item and is_unnamed(name))]
+    if not sure_item:
+        first = _first_column_of_ids(look, raters)
+        sure_item = (first,) if first is not None else ()
+        raters = [name for name in raters if name not in sure_item and not (sure_item and is_unnamed(name))]
+    check_gaps(look, raters)
+    odd = [name for name in raters if name in look.columns and look.columns[name].kind in ("text", "dates", "lists")]
+    if odd and len(raters) - len(odd) >= 1:
+        look.doubt(
+            "every column of a wide table must be an annotator",
+            f"{first_few(odd)} have values of their own",
+            {"raters": tuple(name for name in raters if name not in odd)},
+        )
+    return Reading(form="wide", item=sure_item, raters=tuple(raters))
+
+
+def _first_column_of_ids(look: Look, names: Sequence[str]) -> str | None:
+    """The first column, if it surely names items: a different value in each row, none of them a label.
+
+    Annotators may be few and disagree, so a column of numbers counts only where the others are named like annotators.
+    """
+    if len(names) < 3 or look.rows < 2:
+        return None
+    name, *rest = names
+    first, others = look.columns[name], [look.columns[one] for one in rest]
+    numbered = all((found := stem(one)) is not None and speaks_of_raters(found) for one in rest)
+    if (
+        name.isdigit()
+        or (first.numbers is not None and not numbered)
+        or ((one := stem(name)) and speaks_of_raters(one))
+    ):
+        return None
+    shared = set(first.values) & {word for column in others for word in column.values}
+    return name if first.distinct == look.rows and not shared else None
+
+
+def sharing_values(look: Look, names: Sequence[str]) -> list[list[str]]:
+    """Columns in groups that share values, directly or through others."""
+    groups: list[tuple[set[str], list[str]]] = []
+    for name in names:
+        words, members = set(look.columns[name].values), [name]
+        apart = []
+        for other, theirs in groups:
+            if words & other:
+                words, members = words | other, [*theirs, *members]
+            else:
+                apart.append((other, theirs))
+        groups = [*apart, (words, members)]
+    found = [members for _, members in groups if len(members) > 1]
+    # Where ids have values in common, too, those with fewer are the classes.
+    return sorted(found, key=lambda members: len({word for one in members for word in look.columns[one].values}))
+
+
+def guess_shared_values(look: Look) -> Reading | None:
+    """Columns of few values with values in common, beside others: perhaps annotators, never without asking."""
+    columns = look.columns
+    item, _ = find_row_item(look, [])
+    few = [
+        name
+        for name in look.names
+        if name != item and columns[name].is_few and columns[name].distinct > 1 and not derived(name)
+    ]
+    groups = sharing_values(look, few)
+    if not groups or item is None:
+        return None
+    block = max(groups, key=len)
+    look.doubt(
+        "columns with the same values must be annotators or questions",
+        f"{first_few(block)} may be either",
+        {"raters": tuple(block), "item": (item,)},
+    )
+    check_gaps(look, block)
+    return Reading(form="wide", item=(item,), raters=tuple(block))
+
+
+def _winner(look: Look, block: Sequence[str]) -> str | None:
+    """A column that always says what most of the others say; None if there is none, or too few rows to tell."""
+    if len(block) < 4 or look.rows < ROWS_THAT_TELL:
+        return None
+    rows = list(zip(*(look.columns[name].cells.to_list() for name in block), strict=True))
+    for place, name in enumerate(block):
+        told = 0
+        for row in rows:
+            counts = Counter(
+                cell for other, cell in enumerate(row) if other != place and cell is not None
+            ).most_common()
+            top = {word for word, times in counts if times == counts[0][1]}
+            if row[place] not in top:
+                break
+            told += len(top) == 1
+        else:
+            if told > look.rows / 2:
+                return name
+    return None
+
+
+def guess_shared_words(look: Look) -> Reading | None:
+    """A wide table of words: each column uses a word that another one uses, too."""
+    asked, columns = look.asked, look.columns
+    names = look.names
+    item = asked.item[0] if asked.item else first_of(known("item", names))
+    texts = [name for name in names if name != item and columns[name].numbers is None]
+    few = [name for name in texts if columns[name].kind in ("few values", "one value", "ids") and not derived(name)]
+    block = max(sharing_values(look, few), key=len, default=[])
+    if len(block) < 2:
+        return None
+    if item is None and block != names:
+        item, _ = find_row_item(look, block)
+    others = [name for name in names if name not in (*block, item)]
+    odd = [name for name in texts if name not in block and name != item]
+    if others or odd:
+        look.doubt(
+            "every column of a wide table must be an annotator, or be ignored",
+            f"{first_few(block)} share values; {first_few(others or odd)} do not",
+            {"raters": tuple(block), "item": (item,) if item else ()},
+        )
+    elif any(says("label", name) or derived(name) or says("item", name) or says_nothing(name) for name in block):
+        look.doubt(
+            "columns with the same values must be annotators or questions",
+            f"{first_few(block)} may be either",
+            {"raters": tuple(block), "item": (item,) if item else ()},
+        )
+    elif (winner := _winner(look, block)) is not None:
+        look.doubt(
+            "every column of a wide table must be an annotator, or be ignored",
+            f"{winner!r} is what most of the others say in every row",
+            {"raters": tuple(name for name in block if name != winner), "item": (item,) if item else ()},
+        )
+    if item is not None and columns[item].distinct < look.rows:
+        return None
+    return Reading(form="wide", item=(item,) if item else (), raters=tuple(block))

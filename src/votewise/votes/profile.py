@@ -1,0 +1,253 @@
+"""What the columns of a table look like: the evidence on which roles are given."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from votewise.votes.numbers import to_float
+from votewise.votes.tally import GAP_MARKS, MISSING_WORDS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Rows looked at; a table with more is judged by its beginning.
+SAMPLE = 20_000
+
+# More different values than this are not few, however often they recur.
+_FEW = 30
+
+# What stands for yes and no in a column for each class.
+BITS = dict.fromkeys(["1", "1.0", "true", "True", "TRUE", "yes", "x", "X"], 1.0)
+BITS |= dict.fromkeys(["0", "0.0", "false", "False", "FALSE", "no"], 0.0)
+
+_MARKS = MISSING_WORDS | GAP_MARKS
+_DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(\b|T)|\d{1,2}[/.:]\d{1,2}[/.:](\d\d|\d{4})(\s|$)|\w{3} \w{3} \d\d? \d\d:")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of the first rows.
+
+    Attributes:
+        name: its name.
+        cells: its cells as text, trimmed; null where there is nothing.
+        holds: its type if cells hold lists, else nothing.
+    """
+
+    name: str
+    cells: pl.Series
+    holds: str = ""
+
+    @property
+    def nested(self) -> bool:
+        """Whether cells hold lists."""
+        return bool(self.holds)
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The different values, the most frequent first, without marks of a gap."""
+        import polars as pl
+
+        counted = self.cells.drop_nulls().value_counts(sort=True, name="times")
+        return [word for word in counted.get_column(counted.columns[0]).cast(pl.String).to_list() if word not in _MARKS]
+
+    @cached_property
+    def marks(self) -> list[str]:
+        """Marks of a gap among the values."""
+        return sorted(set(self.cells.drop_nulls().unique().to_list()) & (_MARKS - {""}))
+
+    @property
+    def distinct(self) -> int:
+        """The number of different values."""
+        return len(self.values)
+
+    @cached_property
+    def filled(self) -> int:
+        """The number of cells with a value."""
+        return len(self.cells) - self.cells.null_count() - int(self.cells.is_in(list(_MARKS)).fill_null(False).sum())
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.int64]:
+        """A number for each cell: equal for equal values, 0 for nothing."""
+        import polars as pl
+
+        words = self.cells.fill_null("")
+        return words.rank("dense").cast(pl.Int64).to_numpy() if words.len() else np.zeros(0, np.int64)
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.float64] | None:
+        """The cells as numbers, NaN where there is nothing; None if any is something else."""
+        import polars as pl
+
+        cells = self.cells.set(self.cells.is_in(list(_MARKS)), None) if self.marks else self.cells
+        numbers = to_float(cells)
+        if self.nested or numbers.null_count() > cells.null_count() or not self.filled:
+            return None
+        found = numbers.fill_null(float("nan")).cast(pl.Float64).to_numpy()
+        return found if np.isfinite(found[~np.isnan(found)]).all() else None
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all values are whole numbers."""
+        return self.numbers is not None and bool((self.numbers[~np.isnan(self.numbers)] % 1 == 0).all())
+
+    @cached_property
+    def letters(self) -> float:
+        """The mean length of the values."""
+        return float(np.mean([len(value) for value in self.values[:500]])) if self.values else 0.0
+
+    @cached_property
+    def split(self) -> str | None:
+        """What separates the values within each cell: "json", a separator, or None."""
+        return "json" if self.nested else split_of(self.values[:500])
+
+    @cached_property
+    def kind(self) -> str:
+        """What the column looks like: empty, one value, lists, dates, text, few values, numbers or ids."""
+        if not self.distinct:
+            return "empty"
+        if self.split is not None:
+            return "lists"
+        if self.distinct == 1 and self.filled > 1:
+            return "one value"
+        if self.numbers is None and all(_DATE.match(value) for value in self.values[:20]):
+            return "dates"
+        some = self.values[:500]
+        words = sum(len(value.split()) for value in some) / len(some)
+        if self.numbers is None and (words >= 4 or (self.letters > 40 and words > 1.5)) and self.distinct > 10:
+            return "text"
+        if self.distinct <= _FEW and (self.filled >= 3 * self.distinct or self.filled <= 20):
+            return "few values"
+        if self.numbers is not None and not self.whole:
+            return "numbers"
+        if self.numbers is None and (words >= 3 or self.letters > 40):
+            return "text"
+        return "ids"
+
+    @property
+    def is_few(self) -> bool:
+        """Whether the values could be classes."""
+        return self.kind == "few values" or (self.kind == "one value" and self.letters < 40)
+
+    def looks(self) -> str:
+        """The column in a few words, for people."""
+        examples = ", ".join(value if len(value) <= 24 else f"{value[:23]}…" for value in self.values[:2])
+        kind = f"{self.distinct:,} values" if self.kind in ("few values", "ids") else self.kind
+        kind = f"ids, {kind}" if self.kind == "ids" else kind
+        gap = f" ({len(self.cells) - self.filled:,} blank)" if 0 < self.filled < len(self.cells) else ""
+        return f"{kind}{gap}: {examples}" if examples else kind
+
+
+def profile(frame: pl.DataFrame) -> dict[str, Column]:
+    """The columns of a table by name."""
+    columns = {}
+    for series in frame:
+        holds = str(series.dtype) if series.dtype.is_nested() else ""
+        columns[series.name] = Column(series.name, _as_words(series), holds)
+    return columns
+
+
+def split_of(cells: Sequence[str]) -> str | None:
+    """What separates values within cells: "json", a separator, or None if they are single values."""
+    if not cells:
+        return None
+    inner = [cell.strip() for cell in cells]
+    if sum(bool(re.match(r"\[.*\]$|(Ordered)?Counter\(", cell)) for cell in inner) > 0.9 * len(inner):
+        return "json"
+    if (
+        all(re.fullmatch(r"-?\d+(,\d+)?", cell) for cell in inner)
+        and len({len(cell.partition(",")[2]) for cell in inner}) <= 2
+    ):
+        return None  # numbers with decimal commas
+    for separator in ("\n", ";", "|", ",", " "):
+        parts = [cell.split(separator) for cell in inner]
+        # Two words are a name as often as a list.
+        several = sum(len(one) > (2 if separator == " " else 1) for one in parts)
+        several = len(inner) if separator == "\n" and several > 1 else several
+        words = {word.strip() for one in parts for word in one if word.strip()}
+        longest = max((len(word) for word in words), default=0)
+        shorter = max(len(inner) // 2, 12)
+        if several > 0.6 * len(inner) and len(words) <= min(shorter, _FEW) and longest <= 30 and len(cells) > 2:
+            return "lines" if separator == "\n" else separator
+    return None
+
+
+def split_cell(cell: str, split: str) -> list[str]:
+    """The values in a cell; an empty list if it is blank."""
+    cell = cell.strip()
+    if split == "chars":
+        return list(cell)
+    if split == "lines":
+        return [line.strip() for line in cell.splitlines() if line.strip()]
+    if split != "json":
+        return [word.strip() for word in cell.split(split)] if cell else []
+    if cell.startswith(("Counter(", "OrderedCounter(")):
+        return [name for name, times in re.findall(r"'([^']*)': (\d+)", cell) for _ in range(int(times))]
+    try:
+        found = json.loads(cell) if cell else []
+    except ValueError:
+        # Lists as Python or NumPy prints them: ['a', 'b'] and [1 2].
+        inner = cell.strip("[]")
+        found = re.findall(r"'([^']*)'|\"([^\"]*)\"|([^\s,'\"]+)", inner)
+        found = [next((part for part in one if part), "") for one in found]
+    values = found if isinstance(found, list) else [found]
+    return ["" if value is None else str(value) for value in values]
+
+
+def determines(one: Column, other: Column) -> bool:
+    """Whether each value of one column comes with one value of another."""
+    return len(np.unique(_pairs(one.codes, other.codes))) == len(np.unique(one.codes))
+
+
+def unique_pairs(columns: Iterable[Column]) -> bool:
+    """Whether no two rows agree in all of some columns."""
+    codes = joint_codes(columns)
+    return len(np.unique(codes)) == len(codes)
+
+
+def joint_codes(columns: Iterable[Column]) -> npt.NDArray[np.int64]:
+    """A number for each row, equal where rows agree in all of some columns."""
+    codes: npt.NDArray[np.int64] | None = None
+    for column in columns:
+        mixed = column.codes if codes is None else _pairs(codes, column.codes)
+        codes = np.unique(mixed, return_inverse=True)[1].astype(np.int64)
+    assert codes is not None
+    return codes
+
+
+def _pairs(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return one * (int(other.max(initial=0)) + 1) + other
+
+
+def _as_words(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    if series.dtype.is_nested():
+        return pl.Series(
+            series.name, [None if one is None else _json(one) for one in series.to_list()], dtype=pl.String
+        )
+    if series.dtype == pl.Boolean:
+        return series.cast(pl.Int8).cast(pl.String)
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+        if (series.is_finite() & (series.floor() == series) & (series.abs() < 2**53)).all():
+            series = series.cast(pl.Int64)
+    words = (
+        series.cast(pl.String, strict=False)
+        if series.dtype not in (pl.Object, pl.Binary)
+        else pl.Series(series.name, [str(one) for one in series.to_list()], dtype=pl.String)
+    )
+    words = words.str.strip_chars()
+    return words.set(words == "", None)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
