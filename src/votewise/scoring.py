@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from votewise import metrics
 from votewise._checks import FloatArray, IntArray, check_pair
 from votewise._numerics import rankable, top_classes
 from votewise._random import stream_generator
-from votewise.metrics import calibration, ranking
+from votewise.metrics import METRICS, Metric, Reference, calibration, ranking
 from votewise.statistics import Interval, Resamples, centred_interval, wilson_interval
 from votewise.targets import Targets
 from votewise.votes import Votes
@@ -24,7 +25,7 @@ class Scores:
 
     Attributes:
         items: N.
-        metrics: name to value and 95 % interval, in a fixed order.
+        metrics: name to value and 95 % interval, in the order of `votewise.metrics.METRICS`.
     """
 
     items: int
@@ -42,7 +43,7 @@ def score(
     """Score predictions against vote shares.
 
     Args:
-        reference: votes, targets, or (N, K) vote shares.
+        reference: votes, targets, or (N, K) vote shares; only votes with counts have a `vote_ece_floor`.
         probs: (N, K) predicted probabilities.
         labels: (N,) hard labels for accuracy and calibration; the majority (lowest class in a tie) if left out.
         bins: number of bins of the equal-mass calibration error and of the Brier decomposition.
@@ -53,40 +54,54 @@ def score(
     """
     p, q = check_pair(reference.probs if isinstance(reference, (Votes, Targets)) else reference, probs)
     y = top_classes(p) if labels is None else np.asarray(labels)
+    counts = reference.counts.sum(axis=1) if isinstance(reference, Votes) and reference.counts is not None else None
     draws = Resamples(len(p), seed=seed) if len(p) > 1 else None
-
-    def mean(values: FloatArray, least: float, most: float) -> Interval:
-        value = float(values.mean())
-        if draws is None or not math.isfinite(value):
-            return Interval(value)
-        return centred_interval(value, draws.means(values)[:, 0], least=least, most=most)
-
-    floor = metrics.ece_floor(q, bins=bins, seed=seed)
-    named = {
-        "soft_nll": mean(metrics.soft_nll_per_item(p, q), 0, math.inf),
-        "kl": mean(metrics.kl_per_item(p, q), 0, math.inf),
-        "soft_brier": mean(metrics.soft_brier_per_item(p, q), 0, 2),
+    floor = Interval(*astuple(metrics.ece_floor(q, bins=bins, seed=seed)))
+    vote_floor = Interval(math.nan)
+    if counts is not None:
+        vote_floor = Interval(*astuple(metrics.vote_ece_floor(q, counts, bins=bins, seed=seed)))
+    # Scores that depend on bins, or have a better interval than the bootstrap of a mean.
+    special = {
         "accuracy": wilson_interval(metrics.accuracy(y, q), len(p)),
-        "ece": _ece(y, q, bins, draws, floor.high),
-        "ece_floor": Interval(floor.mean, floor.low, floor.high),
+        "accuracy_majority": wilson_interval(metrics.accuracy(top_classes(p), q), len(p)),
+        "ece": _binned_error(*calibration.confidence_and_correctness(y, q), bins, draws, floor),
+        "ece_floor": floor,
+        "vote_ece": _binned_error(*calibration.confidence_and_share(p, q), bins, draws, vote_floor),
+        "vote_ece_floor": vote_floor,
         "smooth_ece": _smooth_ece(y, q, draws, seed),
-        "entropy_correlation": _entropy_correlation(p, q, draws),
-        "jsd": mean(metrics.jsd_per_item(p, q), 0, math.log(2)),
-        "manhattan": mean(metrics.manhattan_per_item(p, q), 0, 2),
-        "soft_accuracy": mean(metrics.soft_accuracy_per_item(p, q), 0, 1),
+        "entropy_correlation": _entropy_correlation(p, q, draws, ranking.spearman, ranking.spearman_influence),
+        "entropy_pearson": _entropy_correlation(p, q, draws, ranking.pearson, ranking.pearson_influence),
         **_brier_parts(p, q, bins, draws),
     }
-    return Scores(len(p), named)
+    known = Reference(p, y, counts)
+    return Scores(
+        len(p),
+        {name: special[name] if name in special else _plain(row, known, q, draws) for name, row in METRICS.items()},
+    )
 
 
-def _ece(y: IntArray, q: FloatArray, bins: int, draws: Resamples | None, floor: float) -> Interval:
-    value = metrics.ece(y, q, bins=bins)
+def _plain(metric: Metric, reference: Reference, q: FloatArray, draws: Resamples | None) -> Interval:
+    """A mean over items with its bootstrap interval; any other score without one."""
+    if metric.per_item is None or draws is None:
+        return Interval(metric.of(reference, q))
+    values = metric.per_item(reference.part(metric.against), q)
+    least, most = metric.range
+    mean = float(values.mean())
+    if not math.isfinite(mean):
+        return Interval(mean)
+    return centred_interval(mean, draws.means(values)[:, 0], least=least, most=most)
+
+
+def _binned_error(
+    confidence: FloatArray, outcome: FloatArray, bins: int, draws: Resamples | None, floor: Interval
+) -> Interval:
+    """The equal-mass calibration error against `outcome`, (N,): correctness, or the vote share of the top class."""
+    value = calibration.binned_error(confidence, outcome, bins)
     if draws is None:
         return Interval(value)
-    confidence, correct = calibration.confidence_and_correctness(y, q)
-    bin_of, shared = calibration.equal_mass_bins(confidence, correct, bins)
+    bin_of, shared = calibration.equal_mass_bins(confidence, outcome, bins)
     gaps = draws.means(shared - confidence, bin_of, int(bin_of.max()) + 1)
-    return _reaching_zero(centred_interval(value, np.abs(gaps).sum(axis=1), least=0, most=1), floor)
+    return _reaching_zero(centred_interval(value, np.abs(gaps).sum(axis=1), least=0, most=1), floor.high)
 
 
 def _smooth_ece(y: IntArray, q: FloatArray, draws: Resamples | None, seed: int) -> Interval:
@@ -110,16 +125,22 @@ def _smooth_ece(y: IntArray, q: FloatArray, draws: Resamples | None, seed: int) 
 
 
 def _reaching_zero(interval: Interval, floor: float) -> Interval:
-    """An error that a calibrated model could show by chance may be zero."""
+    """An error that a calibrated model could show by chance may be zero; the floor is NaN where it is unknown."""
     return replace(interval, low=0.0) if interval.value <= floor else interval
 
 
-def _entropy_correlation(p: FloatArray, q: FloatArray, draws: Resamples | None) -> Interval:
+def _entropy_correlation(
+    p: FloatArray,
+    q: FloatArray,
+    draws: Resamples | None,
+    correlation: Callable[[FloatArray, FloatArray], float],
+    influence: Callable[[FloatArray, FloatArray], FloatArray],
+) -> Interval:
     people, model = rankable(metrics.entropy_per_item(p)), rankable(metrics.entropy_per_item(q))
-    value = ranking.spearman(people, model)
+    value = correlation(people, model)
     if draws is None or math.isnan(value):
         return Interval(value)
-    resampled = value + draws.means(ranking.spearman_influence(people, model))[:, 0]
+    resampled = value + draws.means(influence(people, model))[:, 0]
     return centred_interval(value, resampled, least=-1, most=1)
 
 

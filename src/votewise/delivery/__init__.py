@@ -2,6 +2,9 @@
 
 from votewise.delivery.fixed import LabelSmoothing as LabelSmoothing
 from votewise.delivery.fixed import Majority as Majority
+from votewise.delivery.methods import METHODS as METHODS
+from votewise.delivery.methods import Method as Method
+from votewise.delivery.methods import find_method as find_method
 from votewise.delivery.mixup import Mix as Mix
 from votewise.delivery.mixup import Mixup as Mixup
 from votewise.delivery.multipass import Multipass as Multipass

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise.delivery.protocol import Delivery, TargetArray, check_epoch
-from votewise.targets import Targets, as_targets
-from votewise.votes import Votes
+from votewise.targets import Targets, as_targets, dirichlet_smoothed, smoothed_share
+from votewise.votes import Votes, check_votes
 
 
 class Soft(Delivery):
@@ -30,3 +30,14 @@ class Soft(Delivery):
         """The distributions, the same in each epoch, (B, K) float32."""
         check_epoch(epoch)
         return self._probs[self._rows(items)].copy()
+
+
+def soft_smoothed(votes: Votes, *, epsilon: float) -> Soft:
+    """Vote shares mixed with the uniform distribution; `epsilon` is the uniform part."""
+    return Soft(smoothed_share(votes, epsilon=epsilon))
+
+
+def soft_dirichlet(votes: Votes, *, weight: float | None = None) -> Soft:
+    """Vote shares with pseudo-votes: `weight` in all, spread evenly over the classes, or as many as fit all items."""
+    prior = None if weight is None else weight / check_votes(votes).n_classes
+    return Soft(dirichlet_smoothed(votes, prior=prior))

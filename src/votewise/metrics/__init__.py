@@ -11,7 +11,15 @@ from votewise.metrics.calibration import ece as ece
 from votewise.metrics.calibration import ece_floor as ece_floor
 from votewise.metrics.calibration import reliability_curve as reliability_curve
 from votewise.metrics.calibration import smooth_ece as smooth_ece
+from votewise.metrics.calibration import vote_ece as vote_ece
+from votewise.metrics.calibration import vote_ece_floor as vote_ece_floor
+from votewise.metrics.catalog import METRICS as METRICS
+from votewise.metrics.catalog import Metric as Metric
+from votewise.metrics.catalog import Reference as Reference
+from votewise.metrics.catalog import headlines as headlines
 from votewise.metrics.proper import entropy_per_item as entropy_per_item
+from votewise.metrics.proper import js_distance as js_distance
+from votewise.metrics.proper import js_distance_per_item as js_distance_per_item
 from votewise.metrics.proper import jsd as jsd
 from votewise.metrics.proper import jsd_per_item as jsd_per_item
 from votewise.metrics.proper import kl as kl
@@ -25,4 +33,5 @@ from votewise.metrics.proper import soft_brier_per_item as soft_brier_per_item
 from votewise.metrics.proper import soft_nll as soft_nll
 from votewise.metrics.proper import soft_nll_per_item as soft_nll_per_item
 from votewise.metrics.ranking import entropy_correlation as entropy_correlation
+from votewise.metrics.ranking import entropy_pearson as entropy_pearson
 from votewise.metrics.ranking import spearman as spearman

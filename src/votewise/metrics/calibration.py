@@ -27,7 +27,7 @@ class Floor:
     """The calibration error a perfectly calibrated model shows by chance.
 
     Attributes:
-        mean: over simulated labels.
+        mean: mean error over simulated labels.
         low: 2.5 % quantile.
         high: 97.5 % quantile; an error below it is no evidence of miscalibration.
     """
@@ -69,9 +69,9 @@ class ReliabilityCurve:
 
     Attributes:
         confidence: (G,) grid.
-        accuracy: (G,) kernel-smoothed; NaN where no item is near.
-        density: (G,) of items, integrates to one.
-        bandwidth: of the kernel.
+        accuracy: (G,) kernel-smoothed accuracy; NaN where no item is near.
+        density: (G,) share of the items near each point, integrates to one.
+        bandwidth: width of the kernel.
     """
 
     confidence: FloatArray
@@ -86,6 +86,12 @@ def confidence_and_correctness(labels: npt.ArrayLike, probs: npt.ArrayLike) -> t
     return np.clip(q.max(axis=1), 0.0, 1.0), (q.argmax(axis=1) == y).astype(np.float64)
 
 
+def confidence_and_share(reference: npt.ArrayLike, probs: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Confidence (N,) and the vote share of the top class, (N,)."""
+    p, q = check_pair(reference, probs)
+    return np.clip(q.max(axis=1), 0.0, 1.0), p[np.arange(len(q)), q.argmax(axis=1)]
+
+
 def ece(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float:
     """Equal-mass expected calibration error: sum_b (n_b / N) |accuracy_b - confidence_b|.
 
@@ -96,10 +102,7 @@ def ece(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float
         >>> ece([0, 0, 1, 1], [[0.5, 0.5]] * 4)
         0.0
     """
-    confidence, correct = confidence_and_correctness(labels, probs)
-    bin_of, shared = equal_mass_bins(confidence, correct, bins)
-    gap = np.bincount(bin_of, weights=shared - confidence)
-    return float(np.abs(gap).sum() / len(confidence))
+    return binned_error(*confidence_and_correctness(labels, probs), bins)
 
 
 def ece_floor(probs: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int = 1000) -> Floor:
@@ -108,19 +111,81 @@ def ece_floor(probs: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int
     Correctness is drawn from each item's confidence. In each bin, runs of up to N / (256 bins) items of neighbouring
     confidence are drawn as one binomial of their mean; with fewer than 256 items per bin, each item is drawn alone.
     """
-    check_whole_number("draws", draws, least=1)
     confidence = np.clip(check_simplex("probs", probs).max(axis=1), 0.0, 1.0)
+    return _simulated_floor(confidence, np.ones(len(confidence)), bins, draws, stream_generator(seed, "ece floor"))
+
+
+def vote_ece(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float:
+    """Equal-mass calibration error against votes: sum_b (n_b / N) |mean share_b - mean confidence_b|.
+
+    The share of an item is that of its votes which the predicted class got. A model that predicts every item's shares
+    exactly has an error of zero, whatever its accuracy. Bins are those of `ece`.
+
+    Example:
+        >>> vote_ece([[0.7, 0.3], [0.5, 0.5]], [[0.7, 0.3], [0.5, 0.5]])
+        0.0
+    """
+    return binned_error(*confidence_and_share(reference, probs), bins)
+
+
+def vote_ece_floor(
+    probs: npt.ArrayLike, votes_per_item: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int = 1000
+) -> Floor:
+    """The `vote_ece` of a model whose predictions are right, against that many votes drawn from them, by simulation.
+
+    Args:
+        probs: (N, K) predicted probabilities.
+        votes_per_item: number of votes on each item, (N,), or on every item.
+        bins: number of equal-mass bins.
+        seed: seed of the simulation.
+        draws: number of simulated sets of votes.
+    """
+    confidence = np.clip(check_simplex("probs", probs).max(axis=1), 0.0, 1.0)
+    votes = np.asarray(votes_per_item)
+    if votes.dtype.kind not in "iu" or votes.shape not in ((), confidence.shape):
+        raise InputError(
+            f"votes_per_item must be a whole number, or one for each of the {len(confidence):,} items",
+            f"got {votes.dtype} of shape {votes.shape}",
+            "Pass votes.counts.sum(axis=1)",
+        )
+    if votes.min() < 1:
+        raise InputError("votes_per_item must be at least 1", f"got {votes.min()}", "Leave out items without votes")
+    variance = np.broadcast_to(1 / votes, confidence.shape)
+    return _simulated_floor(confidence, variance, bins, draws, stream_generator(seed, "vote ece floor"))
+
+
+def binned_error(confidence: FloatArray, outcome: FloatArray, bins: int) -> float:
+    """Mean distance of outcome from confidence over equal-mass bins."""
+    bin_of, shared = equal_mass_bins(confidence, outcome, bins)
+    gap = np.bincount(bin_of, weights=shared - confidence)
+    return float(np.abs(gap).sum() / len(confidence))
+
+
+def _simulated_floor(
+    confidence: FloatArray, relative_variance: FloatArray, bins: int, draws: int, rng: np.random.Generator
+) -> Floor:
+    """The binned error of outcomes that are shares of binomial draws from the confidence.
+
+    Args:
+        confidence: (N,) in [0, 1].
+        relative_variance: (N,) 1 / m for the share of m draws.
+        bins: number of equal-mass bins.
+        draws: number of simulations.
+        rng: source of chance.
+    """
+    check_whole_number("draws", draws, least=1)
     n, bins = len(confidence), min(check_whole_number("bins", bins, least=1), len(confidence))
-    ordered = np.sort(confidence)
+    order = np.argsort(confidence, kind="stable")
     edges = _bin_edges(n, bins)
     cell_edges = np.unique(
         np.concatenate([np.linspace(low, high, _CELLS_A_BIN + 1).astype(np.int64) for low, high in pairwise(edges)])
     )
     size = np.diff(cell_edges)
-    expected = np.add.reduceat(ordered, cell_edges[:-1])
+    expected = np.add.reduceat(confidence[order], cell_edges[:-1])
+    # As many trials as give the sum of a cell's shares its variance: exact for items alone and for equal m.
+    trials = np.rint(size**2 / np.add.reduceat(relative_variance[order], cell_edges[:-1])).astype(np.int64)
     first_cell = np.searchsorted(cell_edges, edges[:-1])
-    rng = stream_generator(seed, "ece floor")
-    drawn = rng.binomial(size, np.clip(expected / size, 0, 1), size=(draws, len(size)))
+    drawn = rng.binomial(trials, np.clip(expected / size, 0, 1), size=(draws, len(size))) * size / trials
     gaps = np.add.reduceat(drawn - expected, first_cell, axis=1)
     simulated = np.abs(gaps).sum(axis=1) / n
     return Floor(float(simulated.mean()), *(float(value) for value in np.quantile(simulated, [0.025, 0.975])))

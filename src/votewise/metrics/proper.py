@@ -64,6 +64,16 @@ def jsd(reference: npt.ArrayLike, probs: npt.ArrayLike) -> float:
     return float(jsd_per_item(reference, probs).mean())
 
 
+def js_distance_per_item(reference: npt.ArrayLike, probs: npt.ArrayLike) -> FloatArray:
+    """Square root of the Jensen-Shannon divergence in nats, (N,), between 0 and sqrt(log 2): a metric."""
+    return np.sqrt(jsd_per_item(reference, probs))
+
+
+def js_distance(reference: npt.ArrayLike, probs: npt.ArrayLike) -> float:
+    """Mean Jensen-Shannon distance, which ChaosNLI's scoreboard calls JSD (Nie, Zhou and Bansal 2020)."""
+    return float(js_distance_per_item(reference, probs).mean())
+
+
 def manhattan_per_item(reference: npt.ArrayLike, probs: npt.ArrayLike) -> FloatArray:
     """Manhattan distance sum_k |p_k - q_k|, (N,), between 0 and 2: twice the total variation."""
     p, q = check_pair(reference, probs)

@@ -22,6 +22,26 @@ def entropy_correlation(reference: npt.ArrayLike, probs: npt.ArrayLike) -> float
     return spearman(rankable(entropy_per_item(p)), rankable(entropy_per_item(q)))
 
 
+def entropy_pearson(reference: npt.ArrayLike, probs: npt.ArrayLike) -> float:
+    """Pearson correlation of people's and the model's entropies; NaN if either is constant."""
+    p, q = check_pair(reference, probs)
+    return pearson(rankable(entropy_per_item(p)), rankable(entropy_per_item(q)))
+
+
+def pearson(x: FloatArray, y: FloatArray) -> float:
+    """Pearson correlation of two (N,) arrays; NaN if either is constant."""
+    a, b = x - x.mean(), y - y.mean()
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan
+    return float(np.clip(a @ b / math.sqrt(float(a @ a) * float(b @ b)), -1, 1))
+
+
+def pearson_influence(x: FloatArray, y: FloatArray) -> FloatArray:
+    """How much each item moves the Pearson correlation, (N,), mean zero (the influence function)."""
+    a, b = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
+    return np.asarray(a * b - float((a * b).mean()) * (a**2 + b**2) / 2)
+
+
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Spearman rank correlation of two (N,) arrays: Pearson's of their average ranks; NaN if either is constant."""
     first, second = check_values("x", x), check_values("y", y)

@@ -36,8 +36,10 @@ def read_predictions(
         return votes, _by_position(check_matrix("predictions", table), votes, normalize)
     item = item if item in column_names(table, "the table of predictions") else None
     numbers = number_table(table, item=item, what="predictions")
-    unknown = [name for name in numbers.names if name not in votes.classes]
-    lacking = [name for name in votes.classes if name not in numbers.names]
+    column = {name: place for place, name in enumerate(numbers.names)}
+    known = frozenset(votes.classes)
+    unknown = [name for name in numbers.names if name not in known]
+    lacking = [name for name in votes.classes if name not in column]
     if lacking or (unknown and (numbers.item_ids is None or normalize)):
         raise InputError(
             f"predictions need an item column and one for each class ({', '.join(votes.classes)})",
@@ -47,12 +49,13 @@ def read_predictions(
             "remove other columns, or name new classes with classes= (--classes)",
         )
     if numbers.item_ids is None:
-        columns = [numbers.names.index(name) for name in votes.classes]
+        columns = [column[name] for name in votes.classes]
         return votes, _by_position(numbers.values[:, columns], votes, normalize)
     rows, order = _line_up(votes.item_ids, numbers.item_ids)
     joined = votes.take(rows) if len(rows) < votes.n_items else votes
-    joined = joined.with_classes([*votes.classes, *unknown])
-    columns = [numbers.names.index(name) for name in joined.classes]
+    if unknown:
+        joined = joined.with_classes([*votes.classes, *unknown])
+    columns = [column[name] for name in joined.classes]
     return joined, _on_simplex(numbers.values[order][:, columns], normalize, joined.item_ids)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from votewise._checks import FloatArray, check_choice
 from votewise._errors import InputError
 from votewise._files import whole_file
+from votewise._text import safe_cell
 from votewise.votes import find_column
 
 SUFFIXES = (".csv", ".parquet", ".npy")
@@ -47,6 +48,7 @@ def write_predictions(
     probs: FloatArray,
     *,
     suffix: str | None = None,
+    safe_cells: bool = False,
 ) -> None:
     """Write one row per item: its id, and a column for each class; .npy holds only the probabilities.
 
@@ -56,6 +58,8 @@ def write_predictions(
         classes: K names.
         probs: (N, K).
         suffix: the format, if the suffix of the path is not one of those.
+        safe_cells: whether a .csv has an apostrophe before ids and names that a spreadsheet would take for formulas;
+            they are then no longer those of the votes.
     """
     suffix = suffix or check_prediction_path(path)
     with whole_file(path) as partial:
@@ -67,6 +71,10 @@ def write_predictions(
 
         columns = {name: probs[:, place] for place, name in enumerate(classes)}
         table = pl.DataFrame({item_column(classes): item_ids.tolist(), **columns})
+        if safe_cells and suffix == ".csv":
+            names = list(map(safe_cell, table.columns))
+            table = table.with_columns(pl.Series(table.columns[0], list(map(safe_cell, item_ids.tolist()))))
+            table.columns = names
         # By way of memory: on a full disk Polars would raise errors of its own, which name neither file nor reason.
         buffer = io.BytesIO()
         table.write_csv(buffer) if suffix == ".csv" else table.write_parquet(buffer)

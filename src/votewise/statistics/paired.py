@@ -40,8 +40,8 @@ class Comparison:
 
     Attributes:
         n: pairs.
-        mean: of the differences.
-        sd: of the differences, n - 1 in the divisor; NaN for one pair.
+        mean: mean difference.
+        sd: standard deviation of the differences, n - 1 in the divisor; NaN for one pair.
         wins: pairs in which a is better.
         test: two-sided signed-rank test.
     """

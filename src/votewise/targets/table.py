@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_kind, check_number, check_simplex, own, rebuilt
+from votewise._checks import (
+    FloatArray,
+    check_class_names,
+    check_item_ids,
+    check_kind,
+    check_number,
+    check_simplex,
+    own,
+    rebuilt,
+)
 from votewise._errors import InputError
 from votewise.votes import Votes, check_votes
-from votewise.votes.table import check_class_names, check_item_ids
 
 
 @dataclass(frozen=True, eq=False)
