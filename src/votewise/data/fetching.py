@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from votewise._errors import InputError, VotewiseError
-from votewise.datasets.catalog import (
+from votewise.data.releases import (
     DIFFERS,
     MISSING,
     DataFile,
@@ -19,12 +19,9 @@ from votewise.datasets.catalog import (
     data_folder,
     fetchable,
     file_states,
-    find_dataset,
-    matches,
+    find_release,
+    matches_checksum,
 )
-
-if TYPE_CHECKING:
-    from urllib.request import OpenerDirector
 
 OnProgress = Callable[[str, int, int | None], None]
 
@@ -66,12 +63,24 @@ def fetch(dataset: str, folder: Path | None = None, *, on_progress: OnProgress |
         folder: where the files go; `data_folder()` if left out. It is created if needed.
         on_progress: called with a file's name, the bytes received and the total (None if unknown).
     """
-    known = find_dataset(dataset)
+    known = find_release(dataset)
     place = data_folder() if folder is None else Path(folder)
     states = file_states(known, place)
-    _refuse_other_bytes(states, place)
+    for state in states:
+        if state.state == DIFFERS:
+            raise InputError(
+                f"{str(place / state.name)!r} must have the published bytes",
+                "it has others; it was left as it is",
+                "Move it away and fetch again, or name another folder with --data or VOTEWISE_DATA",
+            )
     missing = [part for part, now in zip(known.parts, states, strict=True) if now.state == MISSING]
-    _refuse_what_takes_a_person(dataset, missing, place)
+    hidden = [part for part in missing if fetchable(part).url is None]
+    if hidden:
+        raise InputError(
+            f"every missing file of {dataset} must have a download address",
+            f"there is none for {' and '.join(fetchable(part).name for part in hidden)}",
+            f"You can {by_hand(dataset, hidden, place)}",
+        )
     for done, part in enumerate(missing):
         advice = f"Try again later, or {by_hand(dataset, missing[done:], place)}"
         download(fetchable(part), place, advice, on_progress)
@@ -82,19 +91,25 @@ def download(file: DataFile, folder: Path, advice: str, on_progress: OnProgress 
     """Fetch one file into a folder, whole or not at all.
 
     Args:
-        file: what to fetch: its url, its checksum and its name below the folder.
-        folder: where it goes.
-        advice: what the error tells the user to do.
-        on_progress: as for `fetch`.
+        file: its url, its checksum and its name below the folder.
+        folder: the data folder.
+        advice: remedy that the error suggests.
+        on_progress: called as `fetch` calls it.
 
     Raises:
         DownloadError: the file could not be fetched.
     """
-    target = _free_path(folder / file.name)
+    target = folder / file.name
+    in_the_way = next((place for place in reversed(target.parents) if place.exists() and not place.is_dir()), None)
+    if in_the_way is not None:
+        raise InputError("the data folder must be a folder", f"{str(in_the_way)!r} is a file", "Name another folder")
+    if target.exists():
+        raise InputError(f"{str(target)!r} must be free for a file", "something lies there", "Move it away")
+    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     resumed = part.exists()
-    _receive(file, part, advice, on_progress)
-    if matches(part, file.checksum):
+    _download_with_retries(file, part, advice, on_progress)
+    if matches_checksum(part, file.checksum):
         part.replace(target)
         return
     part.unlink()
@@ -105,72 +120,44 @@ def download(file: DataFile, folder: Path, advice: str, on_progress: OnProgress 
     download(file, folder, advice, on_progress)  # the partial file was of something else; start again
 
 
-def _refuse_other_bytes(states: list[FileState], folder: Path) -> None:
-    for state in states:
-        if state.state == DIFFERS:
-            raise InputError(
-                f"{str(folder / state.name)!r} must have the published bytes",
-                "it has others; it was left as it is",
-                "Move it away and fetch again, or name another folder with --data or VOTEWISE_DATA",
-            )
-
-
-def _refuse_what_takes_a_person(dataset: str, missing: list[tuple[DataFile, ...]], folder: Path) -> None:
-    hidden = [part for part in missing if fetchable(part).url is None]
-    if hidden:
-        raise InputError(
-            f"every missing file of {dataset} must have a download address",
-            f"there is none for {' and '.join(fetchable(part).name for part in hidden)}",
-            f"You can {by_hand(dataset, hidden, folder)}",
-        )
-
-
-def _free_path(path: Path) -> Path:
-    """A path that is free for a file, with its folder created."""
-    in_the_way = next((place for place in reversed(path.parents) if place.exists() and not place.is_dir()), None)
-    if in_the_way is not None:
-        raise InputError("the data folder must be a folder", f"{str(in_the_way)!r} is a file", "Name another folder")
-    if path.exists():
-        raise InputError(f"{str(path)!r} must be free for a file", "something lies there", "Move it away")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _receive(file: DataFile, part: Path, advice: str, on_progress: OnProgress | None) -> None:
+def _download_with_retries(file: DataFile, part: Path, advice: str, on_progress: OnProgress | None) -> None:
     """Fetch the bytes of a file to `part`, after those already there; continues as long as each try brings more."""
     for attempt in range(_TRIES):
-        before = _size(part)
+        before = _downloaded_bytes(part)
         try:
-            _receive_rest(file, part, on_progress)
+            _download_rest(file, part, on_progress)
             return
         except _StoppedError as stop:
-            gained = isinstance(stop, _CutError) and _size(part) > before
+            gained = isinstance(stop, _CutError) and _downloaded_bytes(part) > before
             if attempt == _TRIES - 1 or not gained:
-                kept = f"; {_size(part):,} bytes are kept for the next try" if _size(part) else ""
+                kept = (
+                    f"; {_downloaded_bytes(part):,} bytes are kept for the next try" if _downloaded_bytes(part) else ""
+                )
                 raise DownloadError(
                     f"{file.name} must be downloaded from {file.url}", f"{stop}{kept}", advice
                 ) from None
 
 
-def _receive_rest(file: DataFile, part: Path, on_progress: OnProgress | None) -> None:
+def _download_rest(file: DataFile, part: Path, on_progress: OnProgress | None) -> None:
     from urllib.error import HTTPError
 
-    start = _size(part)
+    start = _downloaded_bytes(part)
     try:
-        response = _open(str(file.url), start)
+        response = _open_download(str(file.url), start)
     except HTTPError as refusal:
         refusal.close()
         if refusal.code == 416 and start:  # nothing is left to send: the checksum will show whether that was all
             return
         raise _StoppedError(f"the server said: {refusal.code} {refusal.reason}") from None
     except (OSError, HTTPException, ValueError) as error:  # ValueError: redirected to something that is not an address
-        raise _StoppedError(f"no connection could be made ({_reason(error)})") from None
+        raise _StoppedError(f"no connection could be made ({_download_failure(error)})") from None
     with response:
         goes_on = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-        _write(response, part, start if goes_on else 0, lambda *counts: _tell(on_progress, file.name, *counts))
+        tell = partial(on_progress or (lambda *_: None), file.name)
+        _write_download(response, part, start if goes_on else 0, tell)
 
 
-def _write(response: HTTPResponse, part: Path, start: int, tell: Callable[[int, int | None], None]) -> None:
+def _write_download(response: HTTPResponse, part: Path, start: int, tell: Callable[[int, int | None], None]) -> None:
     """Write what follows the first `start` bytes of `part`; a server that ignores the range begins again."""
     announced = response.headers.get("Content-Length", "")
     total = start + int(announced) if announced.isdigit() else None
@@ -178,7 +165,13 @@ def _write(response: HTTPResponse, part: Path, start: int, tell: Callable[[int, 
     with part.open("ab" if start else "wb") as kept:
         done = start
         tell(done, total)
-        for block in _blocks(response):
+        while True:
+            try:
+                block = response.read(_BLOCK)
+            except (OSError, HTTPException) as error:
+                raise _CutError(f"the connection broke ({_download_failure(error)})") from None
+            if not block:
+                break
             done += len(block)
             _refuse_too_long(done)
             kept.write(block)
@@ -189,42 +182,12 @@ def _write(response: HTTPResponse, part: Path, start: int, tell: Callable[[int, 
         raise _CutError(f"the connection ended after {done:,} of {total:,} bytes")
 
 
-def _blocks(response: HTTPResponse) -> Iterator[bytes]:
-    while True:
-        try:
-            block = response.read(_BLOCK)
-        except (OSError, HTTPException) as error:
-            raise _CutError(f"the connection broke ({_reason(error)})") from None
-        if not block:
-            return
-        yield block
-
-
-def _open(url: str, start: int) -> HTTPResponse:
+def _open_download(url: str, start: int) -> HTTPResponse:
     """Request a file from byte `start` on, and follow redirects that are safe."""
-    from urllib.error import HTTPError
-    from urllib.request import Request
-
-    # With compression in transit, byte ranges and checksums would be those of something else.
-    headers = {"User-Agent": "votewise", "Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
-    for _ in range(_MOST_REDIRECTS):
-        _check_address(url)
-        try:
-            return _opener().open(Request(url, headers=headers), timeout=_TIMEOUT)
-        except HTTPError as answer:
-            if answer.code not in _REDIRECTS or "Location" not in answer.headers:
-                raise
-            answer.close()
-            url = urljoin(url, answer.headers["Location"])
-    raise _StoppedError("the server redirects without end")
-
-
-def _opener() -> OpenerDirector:
-    """An opener for http and https only: urllib's own would also read files and follow redirects."""
     from urllib import request
+    from urllib.error import HTTPError
 
+    # For http and https only: urllib's own opener would also read files and follow redirects.
     opener = request.OpenerDirector()
     for handler in (
         request.ProxyHandler(),
@@ -234,14 +197,22 @@ def _opener() -> OpenerDirector:
         request.HTTPErrorProcessor(),
     ):
         opener.add_handler(handler)
-    return opener
-
-
-def _check_address(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _PLAIN_HOSTS):
-        return
-    raise _StoppedError(f"the address {url!r} is not one that is safe to follow (https)")
+    # With compression in transit, byte ranges and checksums would be those of something else.
+    headers = {"User-Agent": "votewise", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    for _ in range(_MOST_REDIRECTS):
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _PLAIN_HOSTS):
+            raise _StoppedError(f"the address {url!r} is not one that is safe to follow (https)")
+        try:
+            return opener.open(request.Request(url, headers=headers), timeout=_TIMEOUT)
+        except HTTPError as answer:
+            if answer.code not in _REDIRECTS or "Location" not in answer.headers:
+                raise
+            answer.close()
+            url = urljoin(url, answer.headers["Location"])
+    raise _StoppedError("the server redirects without end")
 
 
 def _refuse_too_long(size: int) -> None:
@@ -249,15 +220,10 @@ def _refuse_too_long(size: int) -> None:
         raise _StoppedError(f"the file is longer than {_MOST_BYTES:,} bytes, so it is not the right one")
 
 
-def _tell(on_progress: OnProgress | None, name: str, done: int, total: int | None) -> None:
-    if on_progress is not None:
-        on_progress(name, done, total)
-
-
-def _size(path: Path) -> int:
+def _downloaded_bytes(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _reason(error: Exception) -> str:
+def _download_failure(error: Exception) -> str:
     """What went wrong, in the system's words; urllib wraps it."""
     return str(getattr(error, "reason", error)) or type(error).__name__

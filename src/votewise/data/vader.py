@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from votewise._errors import InputError, MissingExtraError
+from votewise.data.dataset import Dataset
+from votewise.data.joining import join_inputs
+from votewise.data.texts import Texts
 from votewise.votes import Votes
 
 CLASSES = ("very negative", "negative", "neutral", "positive", "very positive")
@@ -21,13 +24,20 @@ CLASSES = ("very negative", "negative", "neutral", "positive", "very positive")
 _CLASS_OF_RATING = {-4: 0, -3: 0, -2: 1, -1: 1, 0: 2, 1: 3, 2: 3, 3: 4, 4: 4}
 
 
-def load_vader() -> Votes:
-    """The votes on 7,506 words and emoticons over five ordered classes; the item ids are the texts.
+def load_vader() -> Dataset:
+    """7,506 words and emoticons with ten votes each over five ordered classes; the item ids are the texts.
 
     Fourteen of the lexicon's 7,520 lines repeat a text; its first ratings are taken.
     """
+    # The lexicon's file is found without running the package's code.
+    spec = importlib.util.find_spec("vaderSentiment")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtraError("the embedded vote data", "vaderSentiment", "demo")
+    path = Path(spec.submodule_search_locations[0]) / "vader_lexicon.txt"
+    if not path.is_file():
+        raise InputError("vaderSentiment must contain vader_lexicon.txt", "it does not", "Install vaderSentiment 3.3.2")
     counts: dict[str, list[int]] = {}
-    for line in _lexicon().read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         fields = line.split("\t")
         if len(fields) != 4 or fields[0] in counts:
             continue
@@ -35,15 +45,5 @@ def load_vader() -> Votes:
         for rating in json.loads(fields[3]):
             tally[_CLASS_OF_RATING[rating]] += 1
         counts[fields[0]] = tally
-    return Votes.from_counts(np.array(list(counts.values())), item_ids=list(counts), classes=CLASSES)
-
-
-def _lexicon() -> Path:
-    """The lexicon's file, found without running the package's code."""
-    spec = importlib.util.find_spec("vaderSentiment")
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingExtraError("the embedded vote data", "vaderSentiment", "demo")
-    path = Path(spec.submodule_search_locations[0]) / "vader_lexicon.txt"
-    if not path.is_file():
-        raise InputError("vaderSentiment must contain vader_lexicon.txt", "it does not", "Install vaderSentiment 3.3.2")
-    return path
+    votes = Votes.from_counts(np.array(list(counts.values())), item_ids=list(counts), classes=CLASSES)
+    return join_inputs(votes, Texts(votes.item_ids, tuple(counts)), name="vader")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -50,7 +50,14 @@ def read_pickle(raw: bytes) -> Any:
 
     try:
         with warnings.catch_warnings(action="ignore"):  # pickletools warns of odd escapes in damaged names
-            return _plain(_run(pickletools.genops(raw)))
+            machine = _PickleMachine()
+            for instruction, argument, _ in islice(pickletools.genops(raw), _MOST_INSTRUCTIONS):
+                if instruction.name == "STOP":
+                    return _unpickled_value(machine.pop())
+                if instruction.name not in _INSTRUCTIONS:
+                    raise PickleError(f"it holds the instruction {instruction.name}, which plain values do not need")
+                _INSTRUCTIONS[instruction.name](machine, argument)
+            raise PickleError(f"it takes more than {_MOST_INSTRUCTIONS:,} instructions")
     except PickleError:
         raise
     except (ValueError, KeyError, IndexError, MemoryError, OverflowError) as error:
@@ -77,7 +84,7 @@ class _Array:
 
 
 @dataclass
-class _Machine:
+class _PickleMachine:
     """The stack, the stacks put aside at each mark, and the values that the pickle refers to again."""
 
     stack: list[Any] = field(default_factory=list)
@@ -111,33 +118,17 @@ class _Machine:
         self.memo[number] = self.stack[-1]
 
 
-def _run(program: Iterator[tuple[Any, Any, Any]]) -> Any:
-    machine = _Machine()
-    for instruction, argument, _ in islice(program, _MOST_INSTRUCTIONS):
-        if instruction.name == "STOP":
-            return machine.pop()
-        if instruction.name not in _INSTRUCTIONS:
-            raise PickleError(f"it holds the instruction {instruction.name}, which plain values do not need")
-        _INSTRUCTIONS[instruction.name](machine, argument)
-    raise PickleError(f"it takes more than {_MOST_INSTRUCTIONS:,} instructions")
+def _unpickle_append(machine: _PickleMachine, values: list[Any] | tuple[Any, ...]) -> None:
+    machine.top(list).extend(map(_unpickled_value, values))
 
 
-def _append(machine: _Machine, values: list[Any] | tuple[Any, ...]) -> None:
-    machine.top(list).extend(map(_plain, values))
-
-
-def _set_items(machine: _Machine, values: list[Any] | tuple[Any, ...]) -> None:
+def _unpickle_setitems(machine: _PickleMachine, values: list[Any] | tuple[Any, ...]) -> None:
     target = machine.top(dict)
     for key, value in zip(values[::2], values[1::2], strict=True):
-        target[_text(key)] = _plain(value)
+        target[_unpickled_text(key)] = _unpickled_value(value)
 
 
-def _name_from_stack(machine: _Machine) -> None:
-    module, name = machine.pop_last(2)
-    machine.push(_Name(f"{_text(module)} {_text(name)}"))
-
-
-def _call(machine: _Machine) -> None:
+def _unpickle_reduce(machine: _PickleMachine) -> None:
     function, arguments = machine.pop_last(2)
     name = function.text if isinstance(function, _Name) else type(function).__name__
     if name not in _STAND_INS:
@@ -147,20 +138,17 @@ def _call(machine: _Machine) -> None:
     machine.push(_STAND_INS[name](arguments))
 
 
-def _build(machine: _Machine) -> None:
+def _unpickle_build(machine: _PickleMachine) -> None:
     state = machine.pop()
     target = machine.stack[-1]
     if isinstance(target, _Array):
-        target.content = _content(state)
+        match state:
+            case (_, shape, _ByteType(), bool(by_column), raw):
+                target.content = _array_of(raw, shape, "F" if by_column else "C")
+            case _:
+                raise PickleError("it holds an array that is not one of bytes (uint8)")
     elif not isinstance(target, _ByteType):  # the state of a type of single bytes says nothing new
         raise PickleError("it sets the state of something that is no array")
-
-
-def _content(state: Any) -> ByteArray:
-    match state:
-        case (_, shape, _ByteType(), bool(by_column), raw):
-            return _array_of(raw, shape, "F" if by_column else "C")
-    raise PickleError("it holds an array that is not one of bytes (uint8)")
 
 
 def _array_of(raw: Any, shape: Any, order: Any) -> ByteArray:
@@ -173,31 +161,31 @@ def _array_of(raw: Any, shape: Any, order: Any) -> ByteArray:
     return np.frombuffer(data, np.uint8).reshape(sizes, order=order)
 
 
-def _start_array(_: tuple[Any, ...]) -> _Array:
+def _unpickle_empty_array(_: tuple[Any, ...]) -> _Array:
     return _Array()
 
 
-def _make_type(arguments: tuple[Any, ...]) -> _ByteType:
+def _unpickle_dtype(arguments: tuple[Any, ...]) -> _ByteType:
     if not arguments or arguments[0] not in ("u1", "|u1", "uint8"):
         raise PickleError("it holds an array that is not one of bytes (uint8)")
     return _ByteType()
 
 
-def _make_array(arguments: tuple[Any, ...]) -> _Array:
+def _unpickle_array(arguments: tuple[Any, ...]) -> _Array:
     match arguments:
         case (raw, _ByteType(), shape, order):
             return _Array(_array_of(raw, shape, order))
     raise PickleError("it holds an array that is not one of bytes (uint8)")
 
 
-def _encode(arguments: tuple[Any, ...]) -> bytes:
+def _unpickle_bytes(arguments: tuple[Any, ...]) -> bytes:
     match arguments:
         case (str(text), "latin1" | "latin-1"):
             return text.encode("latin-1")
     raise PickleError("it is damaged (bytes written in an unknown way)")
 
 
-def _text(value: Any) -> str:
+def _unpickled_text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if not isinstance(value, str):
@@ -205,7 +193,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _unpickled_value(value: Any) -> Any:
     """A value as it is handed out; markers, and tuples that may hold them, are for use inside the machine alone."""
     if isinstance(value, _Array) and value.content is not None:
         return value.content
@@ -216,17 +204,13 @@ def _plain(value: Any) -> Any:
 
 # What NumPy and Python write into a pickle of an array of bytes, by the names of all their versions.
 _STAND_INS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
-    "numpy.core.multiarray _reconstruct": _start_array,
-    "numpy._core.multiarray _reconstruct": _start_array,
-    "numpy.core.numeric _frombuffer": _make_array,
-    "numpy._core.numeric _frombuffer": _make_array,
-    "numpy dtype": _make_type,
-    "_codecs encode": _encode,
+    "numpy.core.multiarray _reconstruct": _unpickle_empty_array,
+    "numpy._core.multiarray _reconstruct": _unpickle_empty_array,
+    "numpy.core.numeric _frombuffer": _unpickle_array,
+    "numpy._core.numeric _frombuffer": _unpickle_array,
+    "numpy dtype": _unpickle_dtype,
+    "_codecs encode": _unpickle_bytes,
 }
-
-
-def _push(machine: _Machine, argument: Any) -> None:
-    machine.push(argument)
 
 
 _LITERALS = (
@@ -234,8 +218,8 @@ _LITERALS = (
     "SHORT_BINBYTES BINBYTES BINBYTES8 BYTEARRAY8"
 )
 
-_INSTRUCTIONS: dict[str, Callable[[_Machine, Any], None]] = {
-    **dict.fromkeys(_LITERALS.split(), _push),
+_INSTRUCTIONS: dict[str, Callable[[_PickleMachine, Any], None]] = {
+    **dict.fromkeys(_LITERALS.split(), lambda machine, argument: machine.push(argument)),
     "PROTO": lambda *_: None,
     "FRAME": lambda *_: None,
     "NONE": lambda machine, _: machine.push(None),
@@ -249,17 +233,17 @@ _INSTRUCTIONS: dict[str, Callable[[_Machine, Any], None]] = {
     "TUPLE1": lambda machine, _: machine.push(machine.pop_last(1)),
     "TUPLE2": lambda machine, _: machine.push(machine.pop_last(2)),
     "TUPLE3": lambda machine, _: machine.push(machine.pop_last(3)),
-    "APPEND": lambda machine, _: _append(machine, machine.pop_last(1)),
-    "APPENDS": lambda machine, _: _append(machine, machine.pop_to_mark()),
-    "SETITEM": lambda machine, _: _set_items(machine, machine.pop_last(2)),
-    "SETITEMS": lambda machine, _: _set_items(machine, machine.pop_to_mark()),
+    "APPEND": lambda machine, _: _unpickle_append(machine, machine.pop_last(1)),
+    "APPENDS": lambda machine, _: _unpickle_append(machine, machine.pop_to_mark()),
+    "SETITEM": lambda machine, _: _unpickle_setitems(machine, machine.pop_last(2)),
+    "SETITEMS": lambda machine, _: _unpickle_setitems(machine, machine.pop_to_mark()),
     "BINPUT": lambda machine, number: machine.remember(number),
     "LONG_BINPUT": lambda machine, number: machine.remember(number),
     "MEMOIZE": lambda machine, _: machine.remember(len(machine.memo)),
     "BINGET": lambda machine, number: machine.push(machine.memo[number]),
     "LONG_BINGET": lambda machine, number: machine.push(machine.memo[number]),
     "GLOBAL": lambda machine, name: machine.push(_Name(name)),
-    "STACK_GLOBAL": lambda machine, _: _name_from_stack(machine),
-    "REDUCE": lambda machine, _: _call(machine),
-    "BUILD": lambda machine, _: _build(machine),
+    "STACK_GLOBAL": lambda machine, _: machine.push(_Name(" ".join(map(_unpickled_text, machine.pop_last(2))))),
+    "REDUCE": lambda machine, _: _unpickle_reduce(machine),
+    "BUILD": lambda machine, _: _unpickle_build(machine),
 }
