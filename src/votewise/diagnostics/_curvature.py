@@ -43,7 +43,7 @@ class Curvature:
         largest_residual: ||Hv - largest v|| / |largest|.
         dominant: the eigenvalue largest in size, which power iteration finds; it differs from `largest` only where
             negative curvature outweighs.
-        dominant_residual: as above.
+        dominant_residual: the residual of that eigenvalue, measured likewise.
         trace: sum of all eigenvalues.
         trace_error: its standard error.
         products: number of Hessian-vector products.

@@ -182,10 +182,10 @@ def ood_scores(
     """All scores, by name, except `odin`, which needs further passes of the model.
 
     Args:
-        outputs: from `collect_outputs`.
+        outputs: what `collect_outputs` returned.
         bank: (M, D) features of the training items, for `knn`.
-        k: as in `knn`.
-        normalize: as in `knn`.
+        k: the neighbour whose distance `knn` takes.
+        normalize: whether `knn` scales features to unit length.
     """
     check_kind("outputs", outputs, Outputs, "Pass what collect_outputs gives")
     logits = _on_host(outputs.logits)

@@ -104,7 +104,7 @@ class VotesClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
         Args:
             X: N inputs.
-            y: as in `fit`.
+            y: votes or shares, in any form that `fit` takes.
             sample_weight: (N,) weight of each item; one if left out.
         """
         if _is_labels(y):

@@ -106,7 +106,7 @@ class VotesCallback(TrainerCallback):
         """Soft cross-entropy with the epoch's targets; in evaluation, with what people said.
 
         Args:
-            outputs: of the model; its logits are (B, K).
+            outputs: the model's output; its logits are (B, K).
             labels: rows of the items, (B, 1), as `VotesCollator` makes them.
             num_items_in_batch: items of all batches of an optimizer step; those of this batch if left out.
         """

@@ -62,11 +62,12 @@ class MLP(nn.Module):
         Args:
             n_classes: K.
             inputs: D, the number of features.
-            width: of a hidden layer.
-            hidden_layers: how many.
-            dropout: after each of them.
+            width: outputs of each hidden layer.
+            hidden_layers: number of hidden layers.
+            dropout: share of outputs dropped after each hidden layer.
         """
         super().__init__()
+        self.inputs = inputs
         self.standardise = Standardise(inputs)
         widths = [inputs] + [width] * hidden_layers
         self.hidden = nn.Sequential(

@@ -18,7 +18,7 @@ class SmallCNN(nn.Module):
 
         Args:
             n_classes: K.
-            channels: of the images.
+            channels: channels of the images, 1 or 3.
             width: channels of the first stage, a multiple of 8; each of the other two doubles it.
         """
         super().__init__()

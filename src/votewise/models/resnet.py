@@ -35,7 +35,7 @@ class ResNet18(nn.Module):
 
         Args:
             n_classes: K.
-            channels: of the images.
+            channels: channels of the images, 1 or 3.
             width: channels of the first stage; each of the other three doubles it.
         """
         super().__init__()

@@ -10,19 +10,22 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from votewise._text import TextOrPair, text_parts
+
 
 def hash_ngrams(
-    texts: Iterable[str], *, buckets: int = 8192, sizes: Sequence[int] = (2, 3, 4), most: int = 256
+    texts: Iterable[TextOrPair], *, buckets: int = 8192, sizes: Sequence[int] = (2, 3, 4), most: int = 256
 ) -> npt.NDArray[np.int64]:
     """Character n-grams of each text as bucket numbers, (N, L), padded with 0.
 
     Args:
-        texts: N texts; their ends are marked, so that a prefix differs from an infix.
+        texts: N texts, or N pairs of texts; all ends are marked, so that a prefix differs from an infix and the first
+            of a pair from the second.
         buckets: number of hash buckets; bucket 0 is reserved for padding.
         sizes: lengths of the n-grams.
         most: most n-grams kept per text, so L at most; longer texts keep an evenly spaced sample.
     """
-    rows = [_buckets_of(f"<{text}>", buckets, sizes, most) for text in texts]
+    rows = [_buckets_of(f"<{'><'.join(text_parts(text))}>", buckets, sizes, most) for text in texts]
     width = max((len(row) for row in rows), default=1)
     table = np.zeros((len(rows), width), dtype=np.int64)
     for index, row in enumerate(rows):
@@ -47,8 +50,8 @@ class NgramNet(nn.Module):
         Args:
             n_classes: K.
             buckets: the number given to `hash_ngrams`.
-            width: of the embedding and the hidden layer.
-            dropout: before each linear layer.
+            width: outputs of the embedding and of the hidden layer.
+            dropout: share of values dropped before each linear layer.
         """
         super().__init__()
         self.embed = nn.EmbeddingBag(buckets, width, mode="mean", padding_idx=0)

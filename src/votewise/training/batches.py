@@ -15,6 +15,7 @@ from torch import Tensor
 from votewise._checks import IntArray, check_kind
 from votewise._errors import InputError
 from votewise._random import stream_generator
+from votewise.models.readers import is_tokens, token_counts
 from votewise.training.config import TrainConfig
 
 
@@ -95,6 +96,17 @@ class Inputs:
     def chunks(self, items: Tensor, size: int) -> Iterator[Tensor]:
         """The inputs of items, `size` at a time."""
         return (self.plain(part) for part in torch.split(items, size))
+
+
+def micro_batches(given: Tensor, size: int) -> list[Tensor]:
+    """Rows of a batch in parts of at most `size`, or in one of all if `size` is 0.
+
+    Texts of about one length come together, so that little is padding; the sum of the gradients does not change.
+    """
+    rows = torch.arange(len(given), device=given.device)
+    if not 0 < size < len(given):
+        return [rows]
+    return list(torch.split(token_counts(given).argsort() if is_tokens(given) else rows, size))
 
 
 def check_tensor(inputs: Tensor) -> None:

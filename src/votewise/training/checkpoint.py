@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from votewise._checks import check_choice, first_few
-from votewise._errors import InputError, MissingExtraError
-from votewise._files import whole_file
-from votewise.models import KINDS, find_model
+from votewise._checks import check_choice, check_class_names, first_few
+from votewise._errors import InputError, MissingExtraError, VotewiseError
+from votewise._files import as_path, whole_file
+from votewise.models import KINDS, Model, find_model
+from votewise.models.catalog import saved_model
+from votewise.models.encoder import SavedEncoder, is_encoder
 from votewise.training.config import TrainConfig
-from votewise.votes.table import check_class_names
 
 FORMAT = 1
 
 _KEY = "votewise"
+_ENCODER_KEY = "encoder"
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,13 @@ class ModelConfig:
 
     Attributes:
         model: its name in `MODELS`.
-        kind: of its inputs.
-        input_shape: of one input: images (H, W, C), features (D,), n-grams (L,).
+        kind: kind of its inputs.
+        input_shape: shape of one input: images (H, W, C), features (D,), n-grams (L,).
         classes: what its outputs mean.
         recipe: the training recipe, whose mean and std normalise images.
         reading: how to read its inputs, in plain JSON.
         training: method, seed, data and version, in plain JSON.
+        encoder: what is saved of its pretrained encoder beside the weights; None if it has none.
     """
 
     model: str
@@ -45,14 +47,26 @@ class ModelConfig:
     recipe: TrainConfig
     reading: Mapping[str, Any]
     training: Mapping[str, Any]
+    encoder: SavedEncoder | None = None
 
     def build(self) -> nn.Module:
         """The model with fresh weights."""
+        if self.encoder is not None:
+            return self.encoder.build(len(self.classes))
         return find_model(self.model, self.kind).build(len(self.classes), self.input_shape)
+
+    def input_model(self, model: nn.Module) -> Model:
+        """The row that prepares new inputs for the model.
+
+        Args:
+            model: the model of this config, with its weights.
+        """
+        return find_model(self.model, self.kind) if self.encoder is None else saved_model(self.encoder, model)
 
     def to_json(self) -> str:
         """The config as JSON, as it is stored."""
-        return json.dumps({**asdict(self), "recipe": self.recipe.to_dict(), "format": FORMAT}, allow_nan=False)
+        values = {name: getattr(self, name) for name in _IN_CONFIG}
+        return json.dumps({**values, "recipe": self.recipe.to_dict(), "format": FORMAT}, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> ModelConfig:
@@ -65,7 +79,7 @@ class ModelConfig:
             raise InputError(
                 f"the model must have format {FORMAT}", f"got format {stored!r}", "Read it with a newer votewise"
             )
-        _check_names(values, tuple(field.name for field in fields(cls)))
+        _check_names(values, _IN_CONFIG)
         check_choice("the kind of inputs", values["kind"], KINDS)
         return cls(
             values["model"],
@@ -78,6 +92,9 @@ class ModelConfig:
         )
 
 
+_IN_CONFIG = tuple(field.name for field in fields(ModelConfig) if field.name != "encoder")
+
+
 def save_state(path: str | os.PathLike[str], state: Mapping[str, Tensor]) -> None:
     """Write weights and buffers by name as safetensors, completely or not at all."""
     _write_tensors(path, state, None)
@@ -87,7 +104,7 @@ def load_state(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     """The weights and buffers that `save_state` wrote; anything else is an `InputError`."""
     tensors = _safetensors()
     try:
-        return tensors.torch.load_file(path)
+        return tensors.torch.load_file(as_path(path))
     except tensors.SafetensorError as error:
         raise InputError(
             f"{os.fspath(path)!r} must hold weights", f"reading it failed: {error}", "Train the run again"
@@ -102,7 +119,8 @@ def save_model(path: str | os.PathLike[str], model: nn.Module, config: ModelConf
         model: a model that `config.build()` built.
         config: describes it.
     """
-    _write_tensors(path, model.state_dict(), {_KEY: config.to_json()})
+    encoder = {} if config.encoder is None else {_ENCODER_KEY: config.encoder.to_json()}
+    _write_tensors(path, model.state_dict(), {_KEY: config.to_json(), **encoder})
 
 
 def _write_tensors(path: str | os.PathLike[str], state: Mapping[str, Tensor], metadata: dict[str, str] | None) -> None:
@@ -122,7 +140,7 @@ def load_model(path: str | os.PathLike[str]) -> tuple[nn.Module, ModelConfig]:
     _safetensors()
     from safetensors import SafetensorError, safe_open
 
-    if not Path(path).is_file():
+    if not as_path(path).is_file():
         raise InputError("the model must be a file", f"{os.fspath(path)!r} was not found", "Check the path")
     try:
         with safe_open(path, framework="pt") as file:
@@ -140,7 +158,12 @@ def _read_config(path: str | os.PathLike[str], metadata: Mapping[str, str] | Non
     if not metadata or _KEY not in metadata:
         raise _unreadable(path, "it has no votewise config")
     try:
-        return ModelConfig.from_json(metadata[_KEY])
+        config = ModelConfig.from_json(metadata[_KEY])
+        if is_encoder(config.model):
+            if _ENCODER_KEY not in metadata:
+                raise InputError("an encoder must be saved with its files", "they are missing", "Save it again")
+            return replace(config, encoder=SavedEncoder.from_json(metadata[_ENCODER_KEY]))
+        return config
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(path, f"its config is invalid: {str(error).removesuffix('.')}") from None
 
@@ -150,7 +173,7 @@ def _check_tensors(path: str | os.PathLike[str], found: Mapping[str, Any], confi
     try:
         with torch.device("meta"):
             wanted = config.build().state_dict()
-    except InputError:
+    except VotewiseError:
         raise
     except Exception as error:  # impossible shapes fail in many ways
         raise _unreadable(path, f"its config describes no network: {error}") from None

@@ -18,6 +18,8 @@ DECAYED = ("all", "weights")
 FILLS = ("black", "mean")
 PRECISIONS = ("fp32", "bf16")
 
+_IF_SET = ("warm_up", "micro_batch")
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -29,7 +31,7 @@ class TrainConfig:
         optimizer: "adamw", or "sgd" with momentum.
         learning_rate: initial value.
         weight_decay: decoupled for adamw, part of the gradient for sgd.
-        momentum: of sgd.
+        momentum: momentum of SGD.
         nesterov: whether to use Nesterov momentum.
         decayed: what weight decay applies to: "all" parameters, or "weights" only (not norms and biases).
         schedule: whether the learning rate changes every "epoch" or every "step".
@@ -40,6 +42,8 @@ class TrainConfig:
         std: standard deviation of each channel, to divide by.
         mixup: alpha of mixup (Zhang et al. 2018) on inputs and delivered targets; 0 for none.
         precision: "fp32", or "bf16" for the network's arithmetic with weights, norms and loss kept in fp32.
+        warm_up: share of all steps in which the learning rate rises linearly from 0; the cosine follows.
+        micro_batch: items of a batch that go through the network at once, their gradients being added up; 0 for all.
     """
 
     epochs: int = 20
@@ -58,6 +62,8 @@ class TrainConfig:
     std: tuple[float, ...] = ()
     mixup: float = 0.0
     precision: str = "fp32"
+    warm_up: float = 0.0
+    micro_batch: int = 0
 
     def __post_init__(self) -> None:
         """Refuse recipes that cannot train; keep NumPy numbers and lists as plain numbers and tuples."""
@@ -66,6 +72,7 @@ class TrainConfig:
         check_whole_number("epochs", self.epochs, least=1)
         check_whole_number("batch_size", self.batch_size, least=1)
         check_whole_number("crop", self.crop)
+        check_whole_number("micro_batch", self.micro_batch)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("decayed", self.decayed, DECAYED)
@@ -73,6 +80,9 @@ class TrainConfig:
         check_choice("precision", self.precision, PRECISIONS)
         check_number("momentum", self.momentum, 0, 1)
         check_number("mixup", self.mixup, 0, 1e6)
+        check_number("warm_up", self.warm_up, 0, 0.9)
+        if self.warm_up and self.schedule != "step":
+            raise InputError("a warm-up needs the schedule 'step'", f"got {self.schedule!r}", "Pass schedule='step'")
         rates = (self.learning_rate, self.weight_decay)
         if not (all(map(_is_finite, rates)) and self.learning_rate > 0 and self.weight_decay >= 0):
             raise InputError(
@@ -96,11 +106,18 @@ class TrainConfig:
     def learning_rate_at(self, epoch: int, step: int, steps: int) -> float:
         """The learning rate of `step` of `steps` in `epoch`, both counted from 0."""
         done = epoch if self.schedule == "epoch" else epoch + step / steps
+        if self.warm_up:
+            rising = int(self.warm_up * self.epochs * steps)  # in whole steps, as transformers counts them
+            taken = epoch * steps + step
+            if taken < rising:
+                return self.learning_rate * taken / rising
+            done = self.epochs * (taken - rising) / (self.epochs * steps - rising)
         return self.learning_rate * (1 + math.cos(math.pi * done / self.epochs)) / 2
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as they are stored with a run."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        """Plain values, as they are stored with a run; those newer than the oldest stored runs only if they are set."""
+        values = {name: value for name, value in asdict(self).items() if name not in _IF_SET or value}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:

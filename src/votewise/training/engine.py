@@ -171,11 +171,11 @@ class Lane:
         """The result of a run, once its last epoch is done."""
         best, last = (self.network.state(run, values) for values in (self.best, self.network.values()))
         model = build_model(self.make, seed=self.jobs[run].seed).to(self.data.values.device)
-        exact = [exact_logits(model, self.data, self.held_out[run], state) for state in (best, last)]
+        exact = exact_logits(model, self.data, self.held_out[run], self.tables.rows[run], best, last)
         losses = self.losses[:, run].double().numpy() / self.tables.order.shape[1]
         curve = self.logits[:-1, run].to("cpu", copy=True).numpy()
         kept = self.network.state(run, self.kept) if self.kept else None
-        return Trained(losses, curve, int(self.best_epoch[run]), exact[0], exact[1], best, last, kept)
+        return Trained(losses, curve, int(self.best_epoch[run]), *exact, best, last, kept)
 
     def _train(self, size: int) -> None:
         """One step on the next `size` items of each run: the body of the plain loop."""
@@ -186,13 +186,16 @@ class Lane:
     @torch.no_grad()
     def _evaluate(self) -> None:
         """Predict the held-out items, and keep the weights of runs whose soft NLL is the lowest so far."""
-        chunks = [
-            self.network.predict(torch.unflatten(self.data.plain(items.flatten()), 0, items.shape))
-            for items in torch.split(self.held_out, _PREDICTED_AT_ONCE, dim=1)
-        ]
-        logits = torch.cat(chunks, dim=1)
-        self.logits.index_copy_(0, self.epoch, logits[None])
-        self.nll.copy_(selection_nll(logits, self.selection))
+        if self.selection.shape[1]:
+            chunks = [
+                self.network.predict(torch.unflatten(self.data.plain(items.flatten()), 0, items.shape))
+                for items in torch.split(self.held_out, _PREDICTED_AT_ONCE, dim=1)
+            ]
+            logits = torch.cat(chunks, dim=1)
+            self.logits.index_copy_(0, self.epoch, logits[None])
+            self.nll.copy_(selection_nll(logits, self.selection))
+        else:  # nothing chooses an epoch, so each is better than the one before
+            self.nll.copy_(-self.epoch.expand_as(self.nll))
         better = self.nll < self.best_nll
         values = self.network.values()
         kept = [

@@ -290,7 +290,7 @@ def convolve(x: Tensor, weight: Tensor, *, stride: int = 1, transposed: bool = F
     Args:
         x: (R, B, H, W, C).
         weight: (R, out, k, k, in); may be a slice of a larger table, with any stride between runs.
-        stride: of the convolution.
+        stride: the convolution's stride.
         transposed: compute the gradient of the input instead, from x, that of the output; stride 1.
         parts: also return the mean and squared deviations of each tile, (R, tiles, 2, out).
     """
@@ -446,7 +446,7 @@ def update(
         gradients: (R, N).
         rounded: (R, N) the weights in the network's precision, if that is not fp32.
         rate: () the learning rate.
-        momentum: of SGD.
+        momentum: momentum of SGD.
         decay: weight decay, added to the gradient.
         nesterov: whether to use Nesterov momentum.
     """

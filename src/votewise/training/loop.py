@@ -14,7 +14,7 @@ from votewise._checks import FloatArray, check_kind
 from votewise._errors import DivergedError, InputError
 from votewise._random import stream_key
 from votewise.delivery import Delivery, Mixup
-from votewise.training.batches import Inputs, check_tensor, epoch_crops, epoch_order
+from votewise.training.batches import Inputs, check_tensor, epoch_crops, epoch_order, micro_batches
 from votewise.training.config import TrainConfig
 
 
@@ -106,13 +106,14 @@ def train_classifier(
                 if mixup is not None:
                     mix = mixup.plan(epoch, step, len(batch))
                     given, wanted = mix(given), mix(wanted)
-                with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16"):
-                    logits = _forward(model, given)
-                loss = soft_cross_entropy(logits, wanted).mean()
                 optimizer.zero_grad(set_to_none=True)
-                loss.backward()  # type: ignore[no-untyped-call]
+                for part in micro_batches(given, config.micro_batch):
+                    with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+                        logits = _forward(model, given[part])
+                    loss = soft_cross_entropy(logits, wanted[part]).mean() * (len(logits) / len(batch))
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    total += loss.detach() * len(batch)
                 optimizer.step()
-                total += loss.detach() * len(batch)
         mean_loss = total.item() / len(data)
         if not math.isfinite(mean_loss):
             raise DivergedError(epoch)

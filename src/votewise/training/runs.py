@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,8 +31,11 @@ class Job:
         seed: root seed of initial weights, order, augmentation and dropout.
         train: (n,) rows of the inputs to train on.
         delivery: their labels, in that order.
-        held_out: (m,) rows to predict after every epoch.
-        selection: (s, K) vote shares of the first s held-out rows, whose soft NLL chooses the best epoch.
+        held_out: (m,) rows to predict after every epoch; may be empty.
+        selection: (s, K) vote shares of the first s held-out rows, whose soft NLL chooses the best epoch. Without
+            held-out rows it is empty, and the last epoch counts as the best.
+        own_targets: (s, K) what the run's method would itself deliver for these rows, the mean over all epochs; None
+            where it is not recorded how well the run does on them.
     """
 
     seed: int
@@ -39,6 +43,7 @@ class Job:
     delivery: Delivery
     held_out: IntArray
     selection: FloatArray
+    own_targets: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Refuse labels of other items and vote shares of other rows or classes."""
@@ -49,6 +54,8 @@ class Job:
                 f"got {len(self.train):,} rows and {len(self.delivery.item_ids):,} items",
                 "Deliver votes.take(train)",
             )
+        if not len(self.held_out) and not len(self.selection):
+            return
         if not len(self.selection):
             raise InputError("selection must have at least one row", "it has none", "Pass votes.probs[held_out]")
         shares, wanted = check_simplex("selection", self.selection), len(self.delivery.classes)
@@ -70,6 +77,7 @@ class Trained:
         best_epoch: counted from 0; the earliest with the lowest soft NLL on the selection rows.
         best_logits: (m, K) float32 at that epoch, computed in fp32.
         last_logits: (m, K) float32 after the last epoch, computed in fp32.
+        train_logits: (n, K) float32 for the training rows at the best epoch, without augmentation, computed in fp32.
         best: the model's weights and buffers at that epoch, on the CPU.
         last: the same after the last epoch.
         kept: the same after the epoch that was asked for, if any.
@@ -80,6 +88,7 @@ class Trained:
     best_epoch: int
     best_logits: Logits
     last_logits: Logits
+    train_logits: Logits
     best: State
     last: State
     kept: State | None = None
@@ -111,7 +120,7 @@ def train_job(
     held_out = torch.from_numpy(job.held_out).to(device)
     losses: list[float] = []
     logits: list[Tensor] = []
-    best_nll, best_epoch, best = np.inf, 0, state_of(model)
+    best_nll, best_epoch, best = math.inf, 0, state_of(model)
     kept: State | None = None
 
     def after(epoch: int, loss: float) -> None:
@@ -119,8 +128,8 @@ def train_job(
         losses.append(loss)
         with torch.autocast(held_out.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             logits.append(predict_logits(model, data, held_out).cpu())
-        nll = float(selection_nll(logits[-1], torch.from_numpy(job.selection)))
-        if not np.isfinite(nll):
+        nll = float(selection_nll(logits[-1], torch.from_numpy(job.selection))) if len(job.selection) else -epoch
+        if not math.isfinite(nll):
             raise DivergedError(epoch)
         if nll < best_nll:
             best_nll, best_epoch, best = nll, epoch, state_of(model)
@@ -132,15 +141,29 @@ def train_job(
     with arithmetic(config):
         train_classifier(model, inputs[job.train], job.delivery, config, seed=job.seed, on_epoch=after)
         last = state_of(model)
-        exact = [exact_logits(model, data, held_out, state) for state in (best, last)]
+        exact = exact_logits(model, data, held_out, torch.from_numpy(job.train).to(device), best, last)
     curve = torch.stack(logits).numpy()
-    return Trained(np.array(losses), curve, best_epoch, exact[0], exact[1], best, last, kept)
+    return Trained(np.array(losses), curve, best_epoch, *exact, best, last, kept)
 
 
-def exact_logits(model: nn.Module, data: Inputs, held_out: Tensor, state: State) -> Logits:
-    """Logits of the held-out rows of a model in a given state, in fp32 whatever the precision of the run."""
-    model.load_state_dict(state)
-    return predict_logits(model, data, held_out).cpu().numpy()
+def exact_logits(
+    model: nn.Module, data: Inputs, held_out: Tensor, train: Tensor, best: State, last: State
+) -> tuple[Logits, Logits, Logits]:
+    """Logits of a run's final predictions in fp32, whatever the precision of its training.
+
+    Args:
+        model: any model of the run's architecture; its weights are overwritten.
+        data: the inputs.
+        held_out: (m,) rows to predict at the best and after the last epoch.
+        train: (n,) rows to predict at the best epoch.
+        best: weights at the best epoch.
+        last: weights after the last epoch.
+    """
+    model.load_state_dict(last)
+    of_last = predict_logits(model, data, held_out).cpu().numpy()
+    model.load_state_dict(best)
+    of_best, of_train = (predict_logits(model, data, rows).cpu().numpy() for rows in (held_out, train))
+    return of_best, of_last, of_train
 
 
 def selection_nll(logits: Tensor, selection: Tensor) -> Tensor:
