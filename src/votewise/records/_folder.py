@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from votewise._checks import FloatArray, first_few
+from votewise._checks import first_few
 from votewise._errors import InputError
 from votewise.records._arrays import decode_arrays, encode_arrays
 from votewise.records.record import Array, RunRecord, RunSummary, compact_json
@@ -55,7 +54,7 @@ class FileMark:
     sha256: str
 
 
-def check_file_names(names: Mapping[str, FileWriter]) -> None:
+def check_attachment_names(names: Mapping[str, FileWriter]) -> None:
     """Refuse names of attached files that are not plain file names, or are reserved."""
     bad = [name for name in names if not _is_file_name(name)]
     if bad:
@@ -67,18 +66,31 @@ def check_file_names(names: Mapping[str, FileWriter]) -> None:
         )
 
 
-def write_folder(folder: Path, record: RunRecord, files: Mapping[str, FileWriter]) -> None:
+def write_folder(folder: Path, record: RunRecord, files: Mapping[str, FileWriter], *, compressed: bool) -> None:
     """Write a record into an empty folder; once this returns, it survives a loss of power."""
-    (folder / _ARRAYS).write_bytes(encode_arrays(record.arrays))
+    (folder / _ARRAYS).write_bytes(encode_arrays(record.arrays, compressed=compressed))
     for name, write in files.items():
         write(folder / name)
     marks = {name: _sync_and_mark(folder / name) for name in (_ARRAYS, *files)}
-    (folder / _RECORD).write_bytes(_sealed(compact_json(_as_json(record, marks))))
+    content = {
+        "schema": SCHEMA,
+        "config": record.config,
+        "status": record.status,
+        "failure": record.failure,
+        "curves": {
+            name: [_record_float_as_json(value) for value in curve.tolist()] for name, curve in record.curves.items()
+        },
+        "numbers": {name: _record_float_as_json(value) for name, value in record.numbers.items()},
+        "environment": record.environment,
+        "timing": {name: _record_float_as_json(value) for name, value in record.timing.items()},
+        "files": {name: [mark.size, mark.sha256] for name, mark in marks.items()},
+    }
+    (folder / _RECORD).write_bytes(_sealed(compact_json(content)))
     _sync_and_mark(folder / _RECORD)
     sync_folder(folder)
 
 
-def attached_names(marks: Mapping[str, FileMark]) -> tuple[str, ...]:
+def attachment_names(marks: Mapping[str, FileMark]) -> tuple[str, ...]:
     """The names of the files attached to a record."""
     return tuple(sorted(name for name in marks if name != _ARRAYS))
 
@@ -94,7 +106,10 @@ def sync_folder(folder: Path) -> None:
 
 def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
     """The content of record.json, and the marks of the other files; only the sizes of those are checked here."""
-    content = _unsealed(folder, _read_bytes(folder / _RECORD))
+    envelope = _read_record_file(folder / _RECORD)
+    content = envelope[_HEAD_LENGTH : -len(_TAIL)]
+    if _sealed(content) != envelope:
+        raise DamagedRecordError(folder, f"the bytes of {_RECORD} have changed")
     with _damage(folder, f"{_RECORD} does not hold a record"):
         fields = json.loads(content)
         schema = int(fields["schema"])
@@ -105,22 +120,41 @@ def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
             "Read it with a newer votewise",
         )
     with _damage(folder, f"{_RECORD} does not hold a record"):
-        summary, marks = _summary(fields), _marks(fields)
+        curves = {name: np.array([float(value) for value in curve]) for name, curve in fields["curves"].items()}
+        summary = RunSummary(
+            config=fields["config"],
+            status=fields["status"],
+            failure=fields["failure"],
+            curves=curves,
+            numbers={name: float(value) for name, value in fields["numbers"].items()},
+            environment=fields["environment"],
+            timing={name: float(value) for name, value in fields["timing"].items()},
+        )
+        marks = {name: FileMark(*mark) for name, mark in fields["files"].items()}
+        if _ARRAYS not in marks or not all(_is_file_name(name) for name in marks.keys() - {_ARRAYS}):
+            raise ValueError("its files have names that are never written")
+        if not all(type(mark.size) is int for mark in marks.values()):
+            raise ValueError("its files have sizes that are no numbers")
     for name, mark in marks.items():
-        _check_size(folder / name, mark)
+        with _missing_is_damage(folder / name):
+            if not (folder / name).is_file():
+                raise FileNotFoundError
+            size = (folder / name).stat().st_size
+        if size != mark.size:
+            raise DamagedRecordError(folder, f"{name} has {size:,} bytes instead of {mark.size:,}")
     return summary, marks
 
 
 def read_arrays(folder: Path, marks: Mapping[str, FileMark]) -> dict[str, Array]:
     """The arrays of a record, every byte checked."""
-    packed = _read_bytes(folder / _ARRAYS)
-    if _mark(packed) != marks[_ARRAYS]:
+    packed = _read_record_file(folder / _ARRAYS)
+    if FileMark(len(packed), sha256(packed).hexdigest()) != marks[_ARRAYS]:
         raise DamagedRecordError(folder, f"the bytes of {_ARRAYS} have changed")
     with _damage(folder, f"{_ARRAYS} does not hold plain arrays"):
         return decode_arrays(packed)
 
 
-def checked_file(folder: Path, name: str, marks: Mapping[str, FileMark]) -> Path:
+def checked_attachment(folder: Path, name: str, marks: Mapping[str, FileMark]) -> Path:
     """The path of an attached file, every byte checked."""
     attached = sorted(marks.keys() - {_ARRAYS})
     if name not in attached:
@@ -145,74 +179,19 @@ def _sync_and_mark(path: Path) -> FileMark:
         return FileMark(os.fstat(file.fileno()).st_size, file_digest(file, "sha256").hexdigest())
 
 
-def _mark(content: bytes) -> FileMark:
-    return FileMark(len(content), sha256(content).hexdigest())
-
-
 def _sealed(content: bytes) -> bytes:
     return _HEAD % sha256(content).hexdigest().encode() + content + _TAIL
 
 
-def _unsealed(folder: Path, envelope: bytes) -> bytes:
-    content = envelope[_HEAD_LENGTH : -len(_TAIL)]
-    if _sealed(content) != envelope:
-        raise DamagedRecordError(folder, f"the bytes of {_RECORD} have changed")
-    return content
-
-
-def _as_json(summary: RunSummary, marks: Mapping[str, FileMark]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "config": summary.config,
-        "status": summary.status,
-        "failure": summary.failure,
-        "curves": {name: [_float_as_json(value) for value in curve.tolist()] for name, curve in summary.curves.items()},
-        "numbers": {name: _float_as_json(value) for name, value in summary.numbers.items()},
-        "environment": summary.environment,
-        "timing": {name: _float_as_json(value) for name, value in summary.timing.items()},
-        "files": {name: [mark.size, mark.sha256] for name, mark in marks.items()},
-    }
-
-
-def _summary(fields: dict[str, Any]) -> RunSummary:
-    return RunSummary(
-        config=fields["config"],
-        status=fields["status"],
-        failure=fields["failure"],
-        curves={name: _floats(values) for name, values in fields["curves"].items()},
-        numbers={name: float(value) for name, value in fields["numbers"].items()},
-        environment=fields["environment"],
-        timing={name: float(value) for name, value in fields["timing"].items()},
-    )
-
-
-def _marks(fields: dict[str, Any]) -> dict[str, FileMark]:
-    marks = {name: FileMark(*mark) for name, mark in fields["files"].items()}
-    if _ARRAYS not in marks or not all(_is_file_name(name) for name in marks.keys() - {_ARRAYS}):
-        raise ValueError("its files have names that are never written")
-    return marks
-
-
-def _float_as_json(value: float) -> float | str:
+def _record_float_as_json(value: float) -> float | str:
     """JSON has no NaN or infinity; they are written as text, which `float` reads back."""
     return value if math.isfinite(value) else str(value)
 
 
-def _floats(values: list[float | str]) -> FloatArray:
-    return np.array([float(value) for value in values], dtype=np.float64)
-
-
-def _check_size(path: Path, mark: FileMark) -> None:
+def _read_record_file(path: Path) -> bytes:
     with _missing_is_damage(path):
-        if not path.is_file():
+        if not path.is_file():  # reading from a pipe would wait for a writer
             raise FileNotFoundError
-        size = path.stat().st_size
-    if size != mark.size:
-        raise DamagedRecordError(path.parent, f"{path.name} has {size:,} bytes instead of {mark.size:,}")
-
-
-def _read_bytes(path: Path) -> bytes:
-    with _missing_is_damage(path):
         return path.read_bytes()
 
 

@@ -93,12 +93,27 @@ class RunSummary:
         """Check every part and keep a read-only copy of it."""
         self._keep("config", json.loads(canonical_json(self.config), object_pairs_hook=_ReadOnly))
         check_choice("status", self.status, STATUSES)
-        _check_failure(self.status, self.failure)
-        for name, check in (("curves", _curve), ("numbers", _number), ("environment", _text), ("timing", _number)):
+        if self.failure is not None:
+            _record_text("failure", self.failure)
+        if (self.status == "failed") != (self.failure is not None):
+            raise InputError(
+                "a failed run must have a reason and a finished one must not",
+                f"got status {self.status!r} with failure {self.failure!r}",
+                "Pass failure= with status='failed' only",
+            )
+        for name, check in (
+            ("curves", _record_curve),
+            ("numbers", _record_number),
+            ("environment", _record_text),
+            ("timing", _record_number),
+        ):
             given = getattr(self, name)
             check_kind(name, given, Mapping, "Pass a dict")
             self._keep(
-                name, _ReadOnly((_text(f"a key of {name}", key), check(f"{name} {key!r}", given[key])) for key in given)
+                name,
+                _ReadOnly(
+                    (_record_text(f"a key of {name}", key), check(f"{name} {key!r}", given[key])) for key in given
+                ),
             )
 
     @property
@@ -130,20 +145,22 @@ class RunRecord(RunSummary):
         """Check and copy the arrays as well."""
         super().__post_init__()
         check_kind("arrays", self.arrays, Mapping, "Pass a dict")
-        self._keep("arrays", _ReadOnly((_array_name(name), _array(name, array)) for name, array in self.arrays.items()))
+        self._keep(
+            "arrays", _ReadOnly((_array_name(name), _record_array(name, array)) for name, array in self.arrays.items())
+        )
 
 
-def same_result(first: RunRecord, second: RunRecord) -> bool:
+def records_agree(first: RunRecord, second: RunRecord) -> bool:
     """Whether two records agree in everything except environment and timing."""
-    return not differences(first, second)
+    return not record_differences(first, second)
 
 
-def differences(first: RunRecord, second: RunRecord) -> list[str]:
+def record_differences(first: RunRecord, second: RunRecord) -> list[str]:
     """The parts in which two records differ, except environment and timing, such as "arrays.best_logits".
 
     Numbers are compared bit by bit, types and shapes included; NaN equals NaN.
     """
-    one, other = _parts(first), _parts(second)
+    one, other = _record_parts(first), _record_parts(second)
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
 
 
@@ -152,18 +169,18 @@ def is_storable(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biuU" or (dtype.kind == "f" and dtype.itemsize <= 8)
 
 
-def _parts(record: RunRecord) -> dict[str, object]:
+def _record_parts(record: RunRecord) -> dict[str, object]:
     return {
         "config": canonical_json(record.config),
         "status": record.status,
         "failure": record.failure,
-        **{f"numbers.{name}": _bits(np.float64(value)) for name, value in record.numbers.items()},
-        **{f"curves.{name}": _bits(curve) for name, curve in record.curves.items()},
-        **{f"arrays.{name}": _bits(array) for name, array in record.arrays.items()},
+        **{f"numbers.{name}": _comparable_record_bytes(np.float64(value)) for name, value in record.numbers.items()},
+        **{f"curves.{name}": _comparable_record_bytes(curve) for name, curve in record.curves.items()},
+        **{f"arrays.{name}": _comparable_record_bytes(array) for name, array in record.arrays.items()},
     }
 
 
-def _bits(array: Array | np.float64) -> tuple[str, tuple[int, ...], bytes]:
+def _comparable_record_bytes(array: Array | np.float64) -> tuple[str, tuple[int, ...], bytes]:
     """Type, shape and bytes, with all NaNs (there are many) made the same."""
     if array.dtype.kind == "f":
         return array.dtype.str, array.shape, np.where(np.isnan(array), array.dtype.type(np.nan), array).tobytes()
@@ -175,12 +192,12 @@ def _check_plain(where: str, value: object) -> None:
     if type(value) is dict or type(value) is _ReadOnly:
         for key, inner in value.items():
             _check_plain(f"{where}[{key!r}]", inner)
-            _text(f"a key of {where}", key)
+            _record_text(f"a key of {where}", key)
     elif type(value) is list:
         for place, inner in enumerate(value):
             _check_plain(f"{where}[{place}]", inner)
     elif type(value) is str:
-        _text(where, value)
+        _record_text(where, value)
     elif type(value) not in (int, float, bool, type(None)):
         raise _not_plain(where, f"it is of type {type(value).__name__}")
     elif type(value) is int and abs(value) >= 10**1000:  # Python refuses to write or read much longer ones
@@ -193,18 +210,7 @@ def _not_plain(where: str, got: str) -> InputError:
     return InputError(f"{where} must be plain JSON", got, "Use only dict, list, str, int, finite float, bool and None")
 
 
-def _check_failure(status: str, failure: str | None) -> None:
-    if failure is not None:
-        _text("failure", failure)
-    if (status == "failed") != (failure is not None):
-        raise InputError(
-            "a failed run must have a reason and a finished one must not",
-            f"got status {status!r} with failure {failure!r}",
-            "Pass failure= with status='failed' only",
-        )
-
-
-def _text(where: str, value: Any) -> str:
+def _record_text(where: str, value: Any) -> str:
     """Text that UTF-8 can encode."""
     check_kind(where, value, str, "Pass text")
     try:
@@ -216,7 +222,7 @@ def _text(where: str, value: Any) -> str:
     return str(value)
 
 
-def _number(where: str, value: Any) -> float:
+def _record_number(where: str, value: Any) -> float:
     try:
         if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
             return float(value)
@@ -225,7 +231,7 @@ def _number(where: str, value: Any) -> float:
     raise InputError(f"{where} must be a number", f"got {value!r}", "Pass a float")
 
 
-def _curve(where: str, values: Any) -> FloatArray:
+def _record_curve(where: str, values: Any) -> FloatArray:
     try:
         curve = np.array(values)
     except ValueError:  # lists of different lengths
@@ -239,7 +245,7 @@ def _curve(where: str, values: Any) -> FloatArray:
     return frozen(curve.astype(np.float64))
 
 
-def _array(name: str, array: Any) -> Array:
+def _record_array(name: str, array: Any) -> Array:
     """A read-only copy in C order, so that equal arrays are equal bytes."""
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or not is_storable(array.dtype):
         got = f"an array of type {array.dtype}" if type(array) is np.ndarray else type(array).__name__

@@ -9,7 +9,9 @@ Whatever happens to a writer, a record is either complete or absent:
 - The record of a finished run is replaced only if the caller asks for it. A damaged one is kept aside as
   `.corrupt-<id>-<number>`.
 - Writers exclude each other with a lock that the system drops when a process ends, however it ends. The holder knows
-  that every `.part-` and `.old-` was left by a dead process.
+  that every folder named `.part-<id>` or `.old-<id>` was left by a dead process.
+- Names that the store does not make are never touched. A file or link under one that it does make is not its own
+  either: it is kept aside as a damaged record is.
 - Readers take no lock and write nothing. A reader that meets a record while it is replaced reads it again.
 """
 
@@ -28,12 +30,16 @@ from typing import TypeVar
 
 from votewise._checks import check_kind, first_few
 from votewise._errors import InputError
+from votewise._files import as_path
 from votewise.records import _folder
 from votewise.records._folder import DamagedRecordError, FileMark, FileWriter
-from votewise.records.record import RunRecord, RunSummary, differences, same_result
+from votewise.records.record import RunRecord, RunSummary, record_differences, records_agree
 
 _ID = re.compile("[0-9a-f]{32}")
 _PART, _OLD, _CORRUPT, _LOCK = ".part-", ".old-", ".corrupt-", ".lock"
+
+# What a writer that was killed may have left.
+_LEFT = re.compile(f"({re.escape(_PART)}|{re.escape(_OLD)})({_ID.pattern})")
 
 _STEPS_OF_REPLACING = 2  # renaming the old record and deleting it, each of which can disturb a reader
 
@@ -55,9 +61,10 @@ class RecordStore:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         """Name the folder; the first record written creates it."""
-        self.folder = Path(folder)
-        if self.folder.exists() and not self.folder.is_dir():
-            raise InputError(f"{str(self.folder)!r} must be a folder for records", "it is a file", "Name another")
+        self.folder = as_path(folder)
+        if os.path.lexists(self.folder) and not self.folder.is_dir():
+            got = "it is a file" if self.folder.exists() else "it is a link to nothing"
+            raise InputError(f"{str(self.folder)!r} must be a folder for records", got, "Name another")
 
     def ids(self) -> list[str]:
         """The ids of all records, readable or not, sorted."""
@@ -80,12 +87,12 @@ class RecordStore:
     def attachment(self, run_id: str, name: str) -> Path:
         """The path of a file attached to a record, every byte checked."""
         return self._steadily(
-            run_id, lambda folder: _folder.checked_file(folder, name, _read_summary(folder, run_id)[1])
+            run_id, lambda folder: _folder.checked_attachment(folder, name, _read_summary(folder, run_id)[1])
         )
 
     def attached(self, run_id: str) -> tuple[str, ...]:
         """The names of the files attached to a record."""
-        return self._steadily(run_id, lambda folder: _folder.attached_names(_read_summary(folder, run_id)[1]))
+        return self._steadily(run_id, lambda folder: _folder.attachment_names(_read_summary(folder, run_id)[1]))
 
     def detach(self, run_id: str) -> None:
         """Delete the files attached to a record."""
@@ -100,12 +107,24 @@ class RecordStore:
         """All records that cannot be read, arrays included."""
         return [found for found in self._each(self.read) if isinstance(found, Fault)]
 
+    def read_all(self) -> tuple[list[RunRecord], list[Fault]]:
+        """All records, and those that cannot be read."""
+        found = list(self._each(self.read))
+        return [one for one in found if isinstance(one, RunRecord)], [one for one in found if isinstance(one, Fault)]
+
     def survey(self) -> tuple[list[RunSummary], list[Fault]]:
         """All records without their arrays, and those that cannot be read even so."""
         found = list(self._each(self.read_summary))
         return [one for one in found if isinstance(one, RunSummary)], [one for one in found if isinstance(one, Fault)]
 
-    def write(self, record: RunRecord, files: Mapping[str, FileWriter] = _NO_FILES, *, replace: bool = False) -> None:
+    def write(
+        self,
+        record: RunRecord,
+        files: Mapping[str, FileWriter] = _NO_FILES,
+        *,
+        replace: bool = False,
+        compressed: bool = False,
+    ) -> None:
         """Add a record, completely or not at all.
 
         A finished run that is there with the same result is left as it is, also if the new one failed; a different
@@ -115,31 +134,56 @@ class RecordStore:
             record: what to write.
             files: files to attach: name to a function that writes the file to the path it is given.
             replace: whether to replace a record that is there, whatever it holds.
+            compressed: whether to deflate the arrays, which takes time and saves little unless many are alike.
         """
         check_kind("record", record, RunRecord, "Build a RunRecord")
-        _folder.check_file_names(files)
+        _folder.check_attachment_names(files)
         with self._as_only_writer():
-            known = self._read_if_whole(record.run_id)
-            if known is not None and not replace and _stands(known, record, self.folder):
-                return
-            part = self.folder / f"{_PART}{record.run_id}"
-            try:
-                part.mkdir()
-                _folder.write_folder(part, record, files)
-                self._move_into_place(part, record.run_id, was_whole=known is not None)
-            finally:
-                shutil.rmtree(part, ignore_errors=True)
+            self._write(record, files, replace=replace, compressed=compressed)
+
+    def write_next(self, make: Callable[[], RunRecord | None], *, compressed: bool = False) -> RunRecord | None:
+        """Add the record that a function makes of those that are there; no other writer can come in between.
+
+        Args:
+            make: reads the store and returns the record to add, or None for none; it may not write.
+            compressed: whether to deflate the arrays.
+
+        Returns:
+            The record.
+        """
+        with self._as_only_writer():
+            record = make()
+            if record is not None:
+                self._write(record, _NO_FILES, compressed=compressed)
+        return record
+
+    def _write(
+        self, record: RunRecord, files: Mapping[str, FileWriter], *, replace: bool = False, compressed: bool = False
+    ) -> None:
+        known = self._read_if_whole(record.run_id)
+        if known is not None and not replace and _record_stands(known, record, self.folder):
+            return
+        part = self.folder / f"{_PART}{record.run_id}"
+        try:
+            part.mkdir()
+            _folder.write_folder(part, record, files, compressed=compressed)
+            self._move_into_place(part, record.run_id, was_whole=known is not None)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
     def _move_into_place(self, part: Path, run_id: str, was_whole: bool) -> None:
         place, old = self.folder / run_id, self.folder / f"{_OLD}{run_id}"
-        if place.exists():
-            place.rename(old if was_whole else self._unused_name(f"{_CORRUPT}{run_id}"))
+        if was_whole and _is_folder(place):
+            place.rename(old)
+        elif os.path.lexists(place):
+            self._keep_aside(place, run_id)
         part.rename(place)
         _folder.sync_folder(self.folder)
         shutil.rmtree(old, ignore_errors=True)
 
-    def _unused_name(self, stem: str) -> Path:
-        return next(path for number in count(1) if not (path := self.folder / f"{stem}-{number}").exists())
+    def _keep_aside(self, path: Path, run_id: str) -> None:
+        names = (self.folder / f"{_CORRUPT}{run_id}-{number}" for number in count(1))
+        path.rename(next(name for name in names if not os.path.lexists(name)))
 
     @contextmanager
     def _as_only_writer(self) -> Iterator[None]:
@@ -147,20 +191,29 @@ class RecordStore:
         import fcntl  # here, since Windows does not have it but can read records
 
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / _LOCK).open("a") as lock:
+        lock_path = self.folder / _LOCK
+        if os.path.lexists(lock_path) and not (lock_path.is_file() and not lock_path.is_symlink()):
+            raise InputError(
+                f"{str(lock_path)!r} must be a file", "it is a folder, a link or a pipe", "Move it out of the store"
+            )
+        with lock_path.open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self._recover()
             yield
 
     def _recover(self) -> None:
-        for part in self.folder.glob(f"{_PART}*"):
-            shutil.rmtree(part, ignore_errors=True)
-        for old in self.folder.glob(f"{_OLD}*"):
-            place = self.folder / old.name.removeprefix(_OLD)
-            if place.exists():
-                shutil.rmtree(old, ignore_errors=True)
+        for path in sorted(self.folder.iterdir()):
+            left = _LEFT.fullmatch(path.name)
+            if left is None:
+                continue
+            step, run_id = left.groups()
+            place = self.folder / run_id
+            if not _is_folder(path):
+                self._keep_aside(path, run_id)
+            elif step == _PART or os.path.lexists(place):
+                shutil.rmtree(path, ignore_errors=True)
             else:
-                old.rename(place)
+                path.rename(place)
 
     def _find(self, run_id: str) -> Path | None:
         """The folder of a record, even while it is being replaced."""
@@ -199,6 +252,11 @@ class RecordStore:
                 yield Fault(run_id, str(error))
 
 
+def _is_folder(path: Path) -> bool:
+    """Whether a path is a folder itself, not a link to one."""
+    return path.is_dir() and not path.is_symlink()
+
+
 def _read_summary(folder: Path, run_id: str) -> tuple[RunSummary, dict[str, FileMark]]:
     summary, marks = _folder.read_summary(folder)
     if summary.run_id != run_id:
@@ -215,11 +273,11 @@ def _read_record(folder: Path, run_id: str) -> RunRecord:
         raise DamagedRecordError(folder, "arrays.npz does not hold arrays of a record") from error
 
 
-def _stands(known: RunRecord, record: RunRecord, folder: Path) -> bool:
+def _record_stands(known: RunRecord, record: RunRecord, folder: Path) -> bool:
     """Whether the record that is there makes writing another needless."""
     if known.status == "failed":
-        return same_result(known, record)
-    changed = differences(known, record) if record.status == "done" else []
+        return records_agree(known, record)
+    changed = record_differences(known, record) if record.status == "done" else []
     if changed:
         raise InputError(
             f"a run done twice must give the same result as in {str(folder / known.run_id)!r}",
@@ -227,3 +285,10 @@ def _stands(known: RunRecord, record: RunRecord, folder: Path) -> bool:
             "Something outside the config affects the result; find it, or delete that folder",
         )
     return True
+
+
+def check_record_folder(folder: Path) -> None:
+    """Refuse a folder of runs that is not there."""
+    if not folder.is_dir():
+        fault = "is a file" if folder.exists() else "does not exist"
+        raise InputError("RUNS must be a folder of recorded runs", f"{str(folder)!r} {fault}", "Check the path")
