@@ -1,25 +1,21 @@
-"""Whole experiments on anyone's data, and the methods by name. Only this package knows all steps from votes to results.
+"""Whole experiments on anyone's data. Only this package knows all steps from votes to records.
 
-What `votewise train`, `compare` and `report` do, in Python: `open_features`, `open_images` or `open_texts` and
-`join_inputs` make a `Material`; `train_model` and `predict`, or `comparison_runs`, `execute` and
-`summarise_comparison`, work on it.
+What `votewise train`, `compare` and `report` do, in Python: `votewise.data` makes a `Prepared`; a `Grid` makes runs of
+it, and `execute` does them; `compare_methods` is both. `train_model` and `predict` are for one model.
+`votewise.report.compare_results` makes a page of the records.
 """
 
-from votewise.experiments.catalog import METHODS as METHODS
-from votewise.experiments.catalog import Method as Method
-from votewise.experiments.catalog import find_method as find_method
-from votewise.experiments.compare import ComparisonPlan as ComparisonPlan
-from votewise.experiments.compare import comparison_runs as comparison_runs
-from votewise.experiments.compare import summarise_comparison as summarise_comparison
+from votewise.experiments.backends import Backend as Backend
+from votewise.experiments.backends import find_backend as find_backend
+from votewise.experiments.comparison import Compared as Compared
+from votewise.experiments.comparison import compare_methods as compare_methods
+from votewise.experiments.defaults import default_grid as default_grid
+from votewise.experiments.defaults import default_recipe as default_recipe
 from votewise.experiments.execution import execute as execute
-from votewise.experiments.image_inputs import open_images as open_images
-from votewise.experiments.inputs import join_inputs as join_inputs
-from votewise.experiments.material import Material as Material
-from votewise.experiments.recipes import default_recipe as default_recipe
-from votewise.experiments.recorded import summarise_records as summarise_records
-from votewise.experiments.run import RunConfig as RunConfig
-from votewise.experiments.single import ModelPlan as ModelPlan
-from votewise.experiments.single import predict as predict
-from votewise.experiments.single import train_model as train_model
-from votewise.experiments.table_inputs import open_features as open_features
-from votewise.experiments.table_inputs import open_texts as open_texts
+from votewise.experiments.grid import Grid as Grid
+from votewise.experiments.grid import missing_runs as missing_runs
+from votewise.experiments.measure import Measurement as Measurement
+from votewise.experiments.measure import Plan as Plan
+from votewise.experiments.run import Run as Run
+from votewise.experiments.train import predict as predict
+from votewise.experiments.train import train_model as train_model

@@ -1,262 +1,216 @@
-"""Many runs, on a GPU or on all cores: those that are missing, each stored as it ends."""
+"""Doing what a store lacks, in waves: helper runs, runs, and what is left to measure of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from votewise._errors import DivergedError, InputError
-from votewise.experiments.material import Material
-from votewise.experiments.processes import ended_unexpectedly, in_processes, tick
-from votewise.experiments.run import (
-    Models,
-    RunConfig,
-    choose_device,
-    make_job,
-    make_record,
-    model_maker,
-    models_of,
-    split_items,
-    train_run_with_models,
+from votewise._errors import InputError, VotewiseError
+from votewise.data import Outliers
+from votewise.data.dataset import Prepared
+from votewise.experiments.backends import Backend, Event, Finished, Note, Started, Tell, Training, find_backend
+from votewise.experiments.grid import expected_training_items, helper_store, missing_runs, stored_records
+from votewise.experiments.measure import (
+    Measurement,
+    Plan,
+    finished_run,
+    load_weights_to_measure,
+    measurement_store,
+    missing_measurements,
+    runs_to_repeat,
 )
-from votewise.records import RecordStore, RunRecord, run_id
-
-if TYPE_CHECKING:
-    from votewise.training import Trained
-
-
-@dataclass(frozen=True)
-class Listener:
-    """Callbacks for progress and results; each may be left out.
-
-    Attributes:
-        on_done: called with each record as its run ends.
-        on_images: called with the number of training images processed since the last call.
-        on_diagnosis: called with the record of each diagnosis as it ends.
-        on_note: called with what a user should know.
-    """
-
-    on_done: Callable[[RunRecord], None] = lambda _: None
-    on_images: Callable[[int], None] = lambda _: None
-    on_diagnosis: Callable[[RunRecord], None] = lambda _: None
-    on_note: Callable[[str], None] = lambda _: None
+from votewise.experiments.run import (
+    HelperFailedError,
+    Run,
+    check_votes_for_runs,
+    helpers,
+    out_of_fold,
+    record_failed_run,
+    training_method,
+)
+from votewise.records import RecordStore, RunRecord
 
 
-NOBODY = Listener()
-
-
-def missing_runs(
-    configs: Sequence[RunConfig], store: RecordStore | None, *, retry_failed: bool = False
-) -> list[RunConfig]:
-    """The configs, each once, without a readable record in the store; failed ones count as done unless retried."""
-    different = list(dict.fromkeys(configs))
-    if store is None:
-        return different
-    return [config for config in different if not _is_known(store, config, retry_failed)]
-
-
-@dataclass(frozen=True)
-class Keeping:
-    """What to keep of runs besides their records.
+class UnsavedRunsError(VotewiseError):
+    """Some records could not be written.
 
     Attributes:
-        models: whether to attach their weights to the records, as "best.safetensors" and so on.
-        epoch: an epoch, counted from 0, whose weights are kept as "common.safetensors" besides the best and the last.
-        again: runs to repeat although they are there; they replace what is there unless they fail.
+        reason: the first error.
+        records: those of all runs, written or not.
     """
 
-    models: bool = False
-    epoch: int | None = None
-    again: frozenset[RunConfig] = frozenset()
+    def __init__(self, store: RecordStore, reason: OSError, records: list[RunRecord]) -> None:
+        """Say where, and why."""
+        super().__init__(f"some runs were not saved: {reason}. Check space and permissions of {str(store.folder)!r}.")
+        self.reason, self.records = reason, records
 
 
-RECORDS_ALONE = Keeping()
+def ignore(_: Event) -> None:
+    """Listen to nothing."""
 
 
 def execute(
-    configs: Sequence[RunConfig],
-    material: Material,
+    tasks: Sequence[Run | Measurement],
+    data: Prepared,
     store: RecordStore | None = None,
     *,
-    device: str = "auto",
-    jobs: int | None = None,
+    backend: Backend | None = None,
+    outliers: Sequence[Outliers] = (),
+    keep_weights: bool = False,
     retry_failed: bool = False,
-    keeping: Keeping = RECORDS_ALONE,
-    listener: Listener = NOBODY,
+    known: Mapping[Run, RunRecord | None] | None = None,
+    tell: Tell = ignore,
 ) -> list[RunRecord]:
-    """Do the runs that a store lacks, store each as it ends, and return the records of all.
+    """Do the runs and measurements that a store lacks, store each as it ends, and return the records of all runs.
 
-    A run that fails leaves a record that says why; the others continue. On a CPU runs are done in other processes, so
-    a script must call this under `if __name__ == "__main__":`.
+    What fails leaves a record that says why; the others continue. A run that is to be measured, but whose weights were
+    not kept, is trained again and replaces its record. On a CPU runs are done in other processes, so a script must call
+    this under `if __name__ == "__main__":`.
 
     Args:
-        configs: the runs; equal ones are done once.
-        material: their data.
+        tasks: runs, and what to measure of some of them; equal ones are done once.
+        data: what the runs are trained on.
         store: where records lie; None to keep nothing.
-        device: "cpu", "cuda" or "auto".
-        jobs: processes on a CPU, all cores if left out; runs at once on a GPU.
-        retry_failed: whether to repeat failed runs.
-        keeping: what to keep besides the records.
-        listener: gets progress and results.
+        backend: where the work is done; chosen by the device if left out.
+        outliers: out-of-distribution images for measurements.
+        keep_weights: whether to keep the weights of what is trained or measured, instead of only until it is measured.
+        retry_failed: whether to repeat what failed.
+        known: the stored records, where they have been read already.
+        tell: called with what happens, as it happens.
+
+    Returns:
+        The record of each run among the tasks, in their order.
     """
-    keeper = _Keeper(store, keeping, listener)
-    missing = set(missing_runs(configs, store, retry_failed=retry_failed)) | keeping.again
-    todo = [config for config in dict.fromkeys(configs) if config in missing]
-    if todo:
-        work = _on_gpu if choose_device(device) == "cuda" else _on_cores
-        work(todo, material, jobs, listener, keeper)
-    if keeper.refused is not None:  # raised only now, so that the other runs could continue
-        raise keeper.refused
-    return [_record(config, keeper.done, store) for config in configs]
+    measurements = [task for task in tasks if isinstance(task, Measurement)]
+    if measurements and store is None:
+        raise InputError("measurements need a store, which keeps weights for them", "got none", "Name a folder")
+    runs = list(dict.fromkeys(run for task in tasks for run in ([task] if isinstance(task, Run) else task.runs)))
+    known = {} if known is None else known
+    unread = stored_records([run for run in runs if run not in known], store)
+    keeper = _Keeper(store, {**unread, **known}, tell)
+    todo = missing_runs(runs, keeper.records, retry_failed=retry_failed)
+    lacking: list[Measurement] = []
+    if store is not None and measurements:
+        lacking = missing_measurements(measurements, store, outliers=outliers, retry_failed=retry_failed)
+        keeper.repeated = runs_to_repeat(lacking, measurements, todo, store)
+    wanted = {*todo, *keeper.repeated}
+    todo = [run for run in runs if run in wanted]
+    check_votes_for_runs(todo, data.votes)
+    left_alone = [record for run, record in keeper.records.items() if record is not None and run not in wanted]
+    failed = sum(record.status == "failed" for record in left_alone)
+    tell(Started(len(runs), len(todo), failed, expected_training_items(todo, data), len(lacking)))
+
+    backend = find_backend() if backend is None else backend
+    # One that can keep its workers keeps them from wave to wave.
+    with backend if isinstance(backend, AbstractContextManager) else nullcontext():
+        trainings = _make_trainings(todo, data, measurements, keeper, backend, keep_weights, retry_failed)
+        left: list[Measurement] = []
+        try:
+            if trainings:
+                backend.map(data, trainings, keeper.hear, outliers=outliers)
+            if store is not None and measurements:
+                lacking = missing_measurements(measurements, store, outliers=outliers, retry_failed=retry_failed)
+                left = [each for each in lacking if each.id not in keeper.measured and each.has_weights_in(store)]
+                backend.map(data, keeper.with_weights(left, store), keeper.hear, outliers=outliers)
+        finally:  # also if interrupted: a later call would not touch weights that it does not need
+            if store is not None and measurements and not keep_weights:
+                unmade = missing_measurements(measurements, store, outliers=outliers, retry_failed=True)
+                needed = {run for each in unmade for run in each.runs}
+                for run in {*todo, *(run for each in left for run in each.runs)} - needed:
+                    if finished_run(run, store):
+                        store.detach(run.id)
+    records = [record for task in tasks if isinstance(task, Run) and (record := keeper.records[task]) is not None]
+    if store is not None and keeper.refused is not None:  # raised only now, so that the other runs could continue
+        raise UnsavedRunsError(store, keeper.refused, records)
+    return records
 
 
 class _Keeper:
-    """Writes each record as it arrives, and remembers the first error of the system in doing so."""
+    """Writes each record as it arrives, and remembers the first error of the system in doing so.
 
-    def __init__(self, store: RecordStore | None, keeping: Keeping, listener: Listener) -> None:
-        self.store, self.keeping, self.listener = store, keeping, listener
-        self.done: dict[RunConfig, RunRecord] = {}
+    Attributes:
+        store: where records lie.
+        records: the record of each run, once there is one.
+        repeated: finished runs that are done again; their records are replaced unless they fail.
+        measured: ids of what was measured.
+        refused: the first error in writing.
+    """
+
+    def __init__(self, store: RecordStore | None, records: dict[Run, RunRecord | None], tell: Tell) -> None:
+        self.store, self.records, self.tell = store, records, tell
+        self.repeated: Sequence[Run] = ()
+        self.measured: set[str] = set()
         self.refused: OSError | None = None
 
-    def keep(self, config: RunConfig, record: RunRecord, models: Models) -> None:
-        self.done[config] = record
-        replacing = config in self.keeping.again and record.status == "done"
-        try:
-            if self.store is not None:
-                self.store.write(record, self._files(models), replace=replacing)
-        except OSError as error:
-            self.refused = self.refused or error
-            self.listener.on_note(f"the record of {config.method}, seed {config.seed}, was not written: {error}.")
-        self.listener.on_done(record)
+    def hear(self, event: Event) -> None:
+        """Keep what has ended, and pass everything on."""
+        if isinstance(event, Finished):
+            try:
+                self._keep(event)
+            except OSError as error:
+                self.refused = self.refused or error
+                run = event.task if isinstance(event.task, Run) else event.task.runs[0]
+                self.tell(Note(f"the record of {run.label}, seed {run.seed}, was not written: {error}."))
+        self.tell(event)
 
-    def _files(self, models: Models) -> dict[str, Callable[[Path], None]]:
+    def with_weights(self, measurements: Iterable[Measurement], store: RecordStore) -> Iterator[Measurement]:
+        """The measurements with the weights of their runs, read one by one; damaged ones fail theirs alone."""
+        for each in measurements:
+            try:
+                weights = tuple(load_weights_to_measure(run, store) for run in each.runs)
+            except InputError as error:
+                record = RunRecord(config=each.config, status="failed", failure=str(error))
+                self.hear(Finished(each, record))
+            else:
+                yield Measurement(each.runs, each.plan, weights)
+
+    def _keep(self, event: Finished) -> None:
         from votewise.training.checkpoint import save_state
 
-        kept = models if self.keeping.models else {}
-        return {f"{when}.safetensors": partial(save_state, state=state) for when, state in kept.items()}
+        task, record = event.task, event.record
+        if isinstance(task, Measurement):
+            self.measured.add(task.id)
+            if self.store is not None:
+                measurement_store(self.store).write(record, replace=True)
+            return
+        replacing = task in self.repeated and record.status == "done"
+        if replacing or task not in self.repeated:
+            self.records[task] = record
+        if self.store is not None:
+            files = {f"{at}.safetensors": partial(save_state, state=state) for at, state in event.weights.items()}
+            self.store.write(record, files, replace=replacing)
 
 
-def _record(config: RunConfig, done: dict[RunConfig, RunRecord], store: RecordStore | None) -> RunRecord:
-    """The stored record; after a failed repeat this is still the earlier finished one."""
-    return done[config] if store is None else store.read(run_id(config.to_dict()))
-
-
-def _is_known(store: RecordStore, config: RunConfig, retry_failed: bool) -> bool:
-    try:
-        return store.read(run_id(config.to_dict())).status == "done" or not retry_failed
-    except InputError:  # missing or damaged
-        return False
-
-
-def _on_cores(
-    configs: Sequence[RunConfig], material: Material, jobs: int | None, listener: Listener, keeper: _Keeper
-) -> None:
-    """Each run in a process of its own, with the plain loop."""
-    seen = 0
-
-    def count(images: int) -> None:
-        nonlocal seen
-        listener.on_images(images - seen)
-        seen = images
-
-    futures = in_processes(
-        partial(_train_in_worker, keeping=replace(keeper.keeping, again=frozenset())),
-        configs,
-        jobs=jobs,
-        setup=_set_material,
-        setup_arguments=(material,),
-        on_ticks=count,
-    )
-    broken = False
-    for place, future in futures:
+def _make_trainings(
+    todo: Sequence[Run],
+    data: Prepared,
+    measurements: Sequence[Measurement],
+    keeper: _Keeper,
+    backend: Backend,
+    keep_weights: bool,
+    retry_failed: bool,
+) -> list[Training]:
+    """The runs, once their helper runs are done; a run whose helpers failed has failed, too."""
+    helper_runs = list(dict.fromkeys(helper for run in todo for helper in helpers(run)))
+    records: list[RunRecord] = []
+    if helper_runs:
+        store = None if keeper.store is None else helper_store(keeper.store)
         try:
-            keeper.keep(configs[place], *future.result())
-        except BrokenProcessPool:  # raised for all that are unfinished; finished ones may still follow
-            broken = True
-    if broken:
-        raise ended_unexpectedly("Finished runs are kept; add that line, or call again with fewer jobs.")
-
-
-_material: Material | None = None  # of this worker process
-
-
-def _set_material(material: Material) -> None:
-    global _material
-    _material = material
-
-
-def _train_in_worker(config: RunConfig, keeping: Keeping) -> tuple[RunRecord, Models]:
-    assert _material is not None
-    count = partial(tick, _training_items(config, _material))
-    record, models = train_run_with_models(config, _material, keep_epoch=keeping.epoch, on_epoch=count)
-    return record, models if keeping.models else {}
-
-
-def _on_gpu(
-    configs: Sequence[RunConfig], material: Material, at_once: int | None, listener: Listener, keeper: _Keeper
-) -> None:
-    """Runs of one model, recipe and split together, several at once; scored and stored while the next ones train."""
-    import torch
-
-    from votewise.training import build_model, train_jobs
-    from votewise.training.engine import AT_ONCE
-    from votewise.training.networks import has_dropout
-
-    inputs = torch.tensor(material.inputs)
-
-    def score_and_keep(config: RunConfig, outcome: Trained | DivergedError, seconds: float, beside: int) -> None:
-        record = make_record(config, material, outcome, seconds=seconds, device="cuda", at_once=beside)
-        keeper.keep(config, record, models_of(outcome))
-
-    with ThreadPoolExecutor(1) as scorer:
-        for group in _in_groups(configs):
-            make, items = model_maker(group[0], material), _training_items(group[0], material)
-            if has_dropout(build_model(make, seed=0)):
-                _one_by_one(group, material, partial(listener.on_images, items), keeper)
-                continue
-            outcomes = train_jobs(
-                make,
-                inputs,
-                [make_job(config, material) for config in group],
-                group[0].recipe,
-                at_once=at_once or AT_ONCE,
-                keep_epoch=keeper.keeping.epoch,
-                on_epoch=partial(_count_epoch, listener, items),
-                on_note=listener.on_note,
-            )
-            scored = [
-                scorer.submit(score_and_keep, group[place], outcome, seconds, beside)
-                for place, outcome, seconds, beside in outcomes
-            ]
-            for future in scored:
-                future.result()
-
-
-def _one_by_one(
-    configs: Sequence[RunConfig], material: Material, on_epoch: Callable[[], None], keeper: _Keeper
-) -> None:
-    for config in configs:
-        epoch = keeper.keeping.epoch
-        keeper.keep(
-            config, *train_run_with_models(config, material, device="cuda", keep_epoch=epoch, on_epoch=on_epoch)
-        )
-
-
-def _count_epoch(listener: Listener, images: int, _place: int) -> None:
-    listener.on_images(images)
-
-
-def _in_groups(configs: Sequence[RunConfig]) -> list[list[RunConfig]]:
-    groups: dict[Any, list[RunConfig]] = {}
-    for config in configs:
-        groups.setdefault((config.model, config.recipe, config.held_out, config.selected), []).append(config)
-    return list(groups.values())
-
-
-def _training_items(config: RunConfig, material: Material) -> int:
-    return len(split_items(config, material).train)
+            records = execute(helper_runs, data, store, backend=backend, retry_failed=retry_failed, tell=keeper.tell)
+        except UnsavedRunsError as error:
+            keeper.refused, records = error.reason, error.records
+    record_of = dict(zip(helper_runs, records, strict=True))
+    trainings = []
+    for run in todo:
+        asked = [each for each in measurements if run in each.runs]
+        plan = next((each.plan for each in asked if len(each.runs) == 1), Plan())
+        try:
+            logits = out_of_fold(data, [record_of[helper] for helper in helpers(run)])
+        except HelperFailedError as error:
+            keeper.hear(Finished(run, record_failed_run(run, error)))
+            continue
+        # What is measured besides, such as a barrier, is measured once everything is trained.
+        keep = keep_weights or len(asked) > (not plan.is_empty)
+        trainings.append(Training(run, training_method(run), logits, plan, keep))
+    return trainings
