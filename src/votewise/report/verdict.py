@@ -1,0 +1,139 @@
+"""What a comparison shows, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from votewise._text import counted, format_number, format_p, listed
+from votewise.report.findings import Findings
+from votewise.report.look import in_words
+
+# A difference in soft NLL that three digits do not show.
+_LEVEL = 0.0005
+
+_SIGNIFICANT = 0.05
+
+# More methods than these are counted, not named.
+_MOST_NAMED = 6
+
+
+def verdict(findings: Findings) -> str:
+    """The result of a comparison: who does worse than no model, how close the rest is, who leads, and how sure that is.
+
+    Soft NLL decides; methods are compared with the baseline on the seeds that both have.
+    """
+    first, *others = [*_levels(findings), *_lead(findings), *_tests(findings)]
+    opening = findings.condition.opening
+    begun = opening.endswith(", ")  # else the sentence begins here, or after a title and a colon
+    return " ".join([opening + (first if begun else _capital(first)), *map(_capital, others)])
+
+
+def coverage_sentence(findings: Findings) -> str:
+    """How many models that had not seen an item scored it, in a sentence; empty where that is not known."""
+    scored = findings.coverage
+    if scored is None:
+        return ""
+    if scored.items == scored.of:
+        subject = "Every item was scored"
+    else:
+        things = "items" if scored.of is None else f"of {counted(scored.of, 'item')}"
+        subject = f"{scored.items:,} {things} were scored, each"
+    low, high = scored.fewest, scored.most
+    models = counted(high, "model") if low == high else f"{low} to {high} models"
+    return f"{subject} by {models} per method that had not seen it."
+
+
+def _levels(findings: Findings) -> Iterator[str]:
+    """The level that methods reach, and which do no better than the mean vote shares of other items."""
+    means = {method.name: method.soft_nll.mean for method in findings.methods}
+    floor = findings.no_model.mean if findings.no_model.n else None
+    behind = [method for method in means if floor is not None and means[method] >= floor]
+    ahead = [method for method in means if method not in behind]
+    if behind and not ahead:
+        best = min(means, key=lambda method: means[method])
+        yield (
+            f"no method beats the average vote shares, which need no model: these score {format_number(floor)}, and "
+            f"{in_words(best)}, the best method, {format_number(means[best])} (soft NLL, lower is better)."
+        )
+        yield "change the recipe before comparing methods."
+        return
+    if behind:
+        shown = listed([format_number(means[method]) for method in behind])
+        yield (
+            f"{listed(list(map(in_words, behind)))} {_verb(behind, 'do', 'does')} worse than no model at all "
+            f"({shown} against {format_number(floor)}; soft NLL, lower is better)."
+        )
+    low, high = (format_number(level(means[method] for method in ahead)) for level in (min, max))
+    named = listed(list(map(in_words, ahead)))
+    subject = f"{named if len(ahead) <= _MOST_NAMED else f'{len(ahead)} methods'} {_verb(ahead, 'reach', 'reaches')}"
+    range_ = low if low == high else f"{low} to {high}"
+    if behind:
+        yield f"{subject} {range_}."
+    else:
+        without = "" if floor is None else f"; {format_number(floor)} without a model"
+        yield f"{subject} a soft NLL of {range_} (lower is better{without})."
+
+
+def _lead(findings: Findings) -> Iterator[str]:
+    """The best method beside the baseline."""
+    if len(findings.methods) == 1:
+        return
+    baseline = in_words(findings.methods[0].name)
+    compared = {method.name: method.test for method in findings.methods if method.test and method.test.n}
+    if not compared:
+        yield f"no method shares a seed with {baseline}, so none can be compared with it."
+        return
+    method = min(compared, key=lambda name: compared[name].difference)
+    test, best = compared[method], in_words(method)
+    is_ = _verb([method], "are", "is")
+    gap, average = format_number(abs(test.difference)), "" if test.wins in (0, test.n) else " on average"
+    if abs(test.difference) < _LEVEL:
+        yield f"{best} {is_} level with {baseline} (lower on {test.wins} of {counted(test.n, 'seed')})."
+    elif test.difference < 0:
+        seeds = f"on all {test.n} seeds" if test.wins == test.n > 1 else f"on {test.wins} of {counted(test.n, 'seed')}"
+        yield f"{best} {is_} ahead of {baseline} {seeds}, by {gap}{average}."
+    elif len(compared) == 1:
+        yield f"{best} {is_} {gap} behind {baseline}{average} (ahead on {test.wins} of {counted(test.n, 'seed')})."
+    else:
+        yield (
+            f"no method is ahead of {baseline}: the closest, {best}, {is_} {gap} behind{average} "
+            f"(ahead on {test.wins} of {counted(test.n, 'seed')})."
+        )
+
+
+def _tests(findings: Findings) -> Iterator[str]:
+    """Which differences from the baseline are significant, or what the seeds could have shown."""
+    compared = {method.name: method.test for method in findings.methods if method.test and method.test.n}
+    adjusted = {method: test.p_holm for method, test in compared.items() if test.p_holm is not None}
+    if not adjusted:
+        if compared:
+            yield "one seed allows no test."
+        return
+    baseline = in_words(findings.methods[0].name)
+    significant = [
+        f"{in_words(method)} {'ahead' if compared[method].difference < 0 else 'behind'} (p = {format_p(p)})"
+        for method, p in adjusted.items()
+        if p <= _SIGNIFICANT
+    ]
+    # The most extreme of n differences gives an exact two-sided Wilcoxon test 2 / 2^n; Holm multiplies the least p.
+    seeds = max(compared[method].n for method in adjusted)
+    least = min(1.0, len(adjusted) * 2.0 ** (1 - seeds))
+    if significant:
+        yield f"significantly different from {baseline} at 0.05 after Holm: {', '.join(significant)}."
+    elif least > _SIGNIFICANT:
+        several = f"with {len(adjusted)} methods tested, " if len(adjusted) > 1 else ""
+        shown = f" ({several}p cannot fall below {least:.4g})" if least < 1 else ""
+        yield f"{seeds} seeds are too few to confirm any difference{shown}."
+    else:
+        yield (
+            f"no difference from {baseline} is significant: the smallest p after Holm is "
+            f"{format_p(min(adjusted.values()))}."
+        )
+
+
+def _verb(methods: Sequence[str], plural: str, singular: str) -> str:
+    return plural if len(methods) > 1 or in_words(methods[0]).endswith("labels") else singular
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
