@@ -1,19 +1,35 @@
 """Gheibi & Ghazizadeh 2026, arXiv 2605.20642: hard and soft delivery of the same annotator distributions."""
 
-from votewise.papers.same_target.compare import Line as Line
-from votewise.papers.same_target.compare import compare_with_paper as compare_with_paper
-from votewise.papers.same_target.evidence import Evidence as Evidence
-from votewise.papers.same_target.evidence import Group as Group
-from votewise.papers.same_target.parts import PARTS as PARTS
-from votewise.papers.same_target.parts import find_parts as find_parts
-from votewise.papers.same_target.published import PUBLISHED as PUBLISHED
-from votewise.papers.same_target.published import Published as Published
-from votewise.papers.same_target.reduce import reduce_runs as reduce_runs
-from votewise.papers.same_target.results import read_results as read_results
-from votewise.papers.same_target.results import write_results as write_results
-from votewise.papers.same_target.suites import SUITES as SUITES
-from votewise.papers.same_target.suites import Suite as Suite
-from votewise.papers.same_target.suites import paper_recipe as paper_recipe
-from votewise.papers.same_target.suites import suite_names as suite_names
-from votewise.papers.same_target.suites import suite_runs as suite_runs
-from votewise.papers.same_target.suites import tiny_material as tiny_material
+from votewise.data import load_cifar10h, load_cifar100, load_svhn
+from votewise.papers.paper import Paper
+from votewise.papers.same_target.choices import CHOICES
+from votewise.papers.same_target.claims import CLAIMS, OVERLAP
+from votewise.papers.same_target.derive import paper_numbers_of_results, paper_numbers_of_run
+from votewise.papers.same_target.figures import FIGURES
+from votewise.papers.same_target.suites import BOTH, SUITES, paper_measurement_plan
+from votewise.papers.same_target.tables import NAMES, PRINTED, QUOTED, SPARSE, TABLES, runs
+from votewise.papers.vote_statistics import paper_confidences
+
+PAPER = Paper(
+    name="same-target",
+    reference="arXiv 2605.20642",
+    cite="Gheibi & Ghazizadeh 2026, arXiv 2605.20642",
+    names=NAMES,
+    published=PRINTED,
+    datasets={"cifar10h": load_cifar10h},
+    suites=SUITES,
+    tables=TABLES,
+    figures=FIGURES,
+    quoted=QUOTED,
+    claims=CLAIMS,
+    overlap=OVERLAP,
+    choices=CHOICES,
+    beyond=(SPARSE,),
+    outliers=(load_svhn, load_cifar100),
+    measure=paper_measurement_plan,
+    barriers={"barrier": (runs("sls"), runs("soft"))},
+    similar={method: runs(method) for method in BOTH[::-1]},
+    numbers_of_run=paper_numbers_of_run,
+    numbers_of_results=paper_numbers_of_results,
+    shared=lambda: {"confidence": paper_confidences()},
+)
