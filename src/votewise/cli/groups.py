@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, get_args
 
 import typer
 
+from votewise._errors import InputError
 from votewise.cli import options
-from votewise.votes import FORMATS, Votes, read_votes
+from votewise.votes import FORMATS, FORMS, Reading, Votes, names_in, read_votes
 
 
 def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take groups of options: each parameter that is a dataclass becomes options for its fields.
 
-    They appear in the help where that parameter stands; the command is called with the dataclass filled in.
+    In the help they stand under the `heading` of the dataclass, if it has one; the command is called with the dataclass
+    filled in.
     """
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
     for own in inspect.signature(command, eval_str=True).parameters.values():
         if isinstance(own.annotation, type) and is_dataclass(own.annotation):
             groups[own.name] = own.annotation
-            parameters += inspect.signature(own.annotation, eval_str=True).parameters.values()
+            for one in inspect.signature(own.annotation, eval_str=True).parameters.values():
+                kind, info = get_args(one.annotation)
+                info = copy(info)  # which may be shared with a command that has the option outside a group
+                info.rich_help_panel = getattr(own.annotation, "heading", None)
+                parameters.append(one.replace(annotation=Annotated[kind, info]))
         else:
             parameters.append(own)
     parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
 
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         filled = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        command(**filled, **given)
+        command(**filled, **values)
 
     run.__doc__ = command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -56,32 +63,74 @@ VotesFile = Annotated[
 class ReadingOptions:
     """How a table of votes is to be read."""
 
-    form: Annotated[str | None, option("long, wide, counts or probabilities; detected if omitted.")] = None
+    heading: ClassVar[str] = "Votes"
+
+    reading: Annotated[Path | None, option("A plan for reading: .toml or .json. The options below go before it.")] = (
+        None
+    )
+    form: Annotated[str | None, option(f"One of {', '.join(FORMS)}; detected if omitted.")] = None
     format: Annotated[str | None, option(f"Export of an annotation tool: {', '.join(FORMATS)}.")] = None
     question: Annotated[str | None, option("Question of an export whose answers are votes.")] = None
-    item: Annotated[str | None, option("Item column, or field of an export.")] = None
-    annotator: Annotated[str | None, option("Annotator column of a long table.")] = None
-    label: Annotated[str | None, option("Label column of a long table.")] = None
-    classes: Annotated[str | None, option("All classes in order, separated by commas.")] = None
+    item: Annotated[str | None, option("Item column, or several (story,line); or field of an export.")] = None
+    annotator: Annotated[str | None, option("Annotator column.")] = None
+    label: Annotated[str | None, option("Label column.")] = None
+    raters: Annotated[str | None, option("Columns of a wide table, one for each annotator: a,b,c or 'Score*'.")] = None
+    rater_ids: Annotated[str | None, option("Columns with the annotators' ids, parallel to --raters.")] = None
+    item_columns: Annotated[
+        str | None, option("Columns of a survey, one for each item, where a row is an annotator.")
+    ] = None
+    item_ids: Annotated[str | None, option("Columns with the items' ids, parallel to --item-columns.")] = None
+    classes: Annotated[str | None, option("All classes in order, or the columns of classes, separated by commas.")] = (
+        None
+    )
+    count: Annotated[str | None, option("Column that says how many votes a row stands for.")] = None
+    weight: Annotated[str | None, option("Column of weights, which make shares of the votes.")] = None
+    ignore: Annotated[str | None, option("Columns that do not matter.")] = None
+    without: Annotated[str | None, option("Rows to leave out: status=Rejected.")] = None
+    split: Annotated[str | None, option("What separates labels in a cell: ', ', lines, json or chars.")] = None
+    gap: Annotated[str | None, option("Labels that mean 'no answer'.")] = None
+    label_bins: Annotated[str | None, option("Number of equal bins for numbers, or their edges: 0,50,100.")] = None
     duplicates: Annotated[
         str | None,
         option("If an annotator voted twice on an item: error (tables), last (exports) or all."),
     ] = None
-    several: Annotated[
-        str, typer.Option(help="If an answer in an export has several classes: error, drop or each.")
-    ] = "error"
-    missing: Annotated[str, typer.Option(help="If a row has no label: error or drop.")] = "error"
-    empty: Annotated[str, typer.Option(help="If an item has no votes: error or drop.")] = "error"
+    several: Annotated[str | None, option("If an answer has several classes: error, drop or each.")] = None
+    missing: Annotated[str | None, option("If a row has no label: error or drop.")] = None
+    empty: Annotated[str | None, option("If an item has no votes: error or drop.")] = None
+    separator: Annotated[str | None, option("What separates cells: , ; tab or another.")] = None
+    quote: Annotated[str | None, option("none if quotes are plain text.")] = None
+    encoding: Annotated[str | None, option("Encoding of a text file: utf-8, latin-1, ...")] = None
+    no_header: Annotated[bool, typer.Option("--no-header", help="There are no column names; columns are 1, 2, ...")] = (
+        False
+    )
+    header_rows: Annotated[int | None, option("Rows of column names, of which the first counts.")] = None
+    skip_rows: Annotated[int | None, option("Rows above the column names.")] = None
 
     def load(self, file: Path, *, quiet: bool) -> Votes:
         """Read the votes in a file, and say what was left out.
 
         Args:
             file: a table, or an export of an annotation tool.
-            quiet: no notes.
+            quiet: whether to keep notes to oneself.
         """
-        classes = None if self.classes is None else [name.strip() for name in self.classes.split(",")]
-        votes = read_votes(file, **(asdict(self) | {"classes": classes}))
+        values = asdict(self)
+        del values["no_header"], values["label_bins"]
+        values["reading"] = None if self.reading is None else Reading.load(self.reading)
+        values["classes"] = names_in(self.classes) or None
+        values["bins"] = None if self.label_bins is None else _bins(self.label_bins)
+        values["header_rows"] = 0 if self.no_header else self.header_rows
+        votes = read_votes(file, **values)
         for sentence in votes.notes:
-            options.note(f"{sentence}.", quiet)
+            options.print_note(f"{sentence}.", quiet)
         return votes
+
+
+def _bins(text: str) -> int | list[float]:
+    """A number of bins, or their edges."""
+    try:
+        edges = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            "--label-bins must be a number of bins, or edges", f"got {text!r}", "Write 5, or 0,50,100"
+        ) from None
+    return edges if len(edges) > 1 else int(edges[0])

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from votewise._checks import check_choice, check_number
 from votewise._errors import InputError
+from votewise._options import join_label, split_label
 from votewise.cli import options
 from votewise.cli.groups import option
-from votewise.experiments.catalog import METHODS, find_method
-
-if TYPE_CHECKING:
-    from votewise.experiments.inputs import Reading, Source
-    from votewise.experiments.material import Material
-    from votewise.training import TrainConfig
-    from votewise.votes import Votes
-
+from votewise.delivery.methods import METHODS
 
 METHOD_NAMES = f"{', '.join(METHODS)}."
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -30,77 +24,76 @@ Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 class InputOptions:
     """Where the inputs are."""
 
+    heading: ClassVar[str] = "Inputs"
+
     images: Annotated[Path | None, option("Folder of images, one file per item, or an .npz.")] = None
     features: Annotated[Path | None, option("Table of numbers, one row per item: .csv .tsv .jsonl .parquet .npy")] = (
         None
     )
     text: Annotated[Path | None, option("Table with one text per item: .csv .tsv .jsonl .parquet")] = None
-    text_column: Annotated[str | None, option("Column of the text [text].")] = None
+    text_column: Annotated[
+        str | None, option("Column of the text [text]; two with a comma for pairs: first,second.")
+    ] = None
 
     @property
-    def path(self) -> Path | None:
-        """Where the inputs are, whatever their kind."""
-        return self.images or self.features or self.text
+    def text_columns(self) -> str | list[str] | None:
+        """The column of the texts, or those of pairs."""
+        names = None if self.text_column is None else self.text_column.split(",")
+        return names[0] if names is not None and len(names) == 1 else names
 
-    def open_for(self, votes: Votes, *, item: str | None, size: int | None) -> Source:
-        """Open the inputs of the items with votes.
-
-        Args:
-            votes: of these items.
-            item: name of the item column of a table.
-            size: side in pixels of images from a folder.
-        """
-        from votewise.experiments.image_inputs import open_images
-
-        if self.images is not None:
-            return open_images(self.images, size=size, voted=votes.item_ids)
-        return self._open_table(item, (), self.text_column)
-
-    def open_as(self, reading: Reading, *, item: str | None) -> Source:
-        """Open inputs for a trained model.
-
-        Args:
-            reading: how its training inputs were read.
-            item: name of the item column of a table.
-        """
-        from votewise.experiments.image_inputs import open_images
-
-        if self.images is not None:
-            size = reading.size if self.images.is_dir() else None  # images in an .npz keep their size
-            return open_images(self.images, size=size, suffixes=reading.suffixes)
-        return self._open_table(item, reading.columns, self.text_column or reading.text_column)
-
-    def _open_table(self, item: str | None, columns: Sequence[str], text_column: str | None) -> Source:
-        from votewise.experiments.table_inputs import open_features, open_texts
-
-        if self.features is not None:
-            return open_features(self.features, item=item, columns=columns)
-        return open_texts(str(self.text), column=text_column, item=item)
-
-    def kind(self) -> str:
-        """Which option was given: "images", "features" or "text"."""
-        given = [name for name in ("images", "features", "text") if getattr(self, name) is not None]
+    def place(self) -> tuple[str, Path]:
+        """The kind of the inputs, "images", "features" or "text", and where they are."""
+        named = {"images": self.images, "features": self.features, "text": self.text}
+        given = [(kind, path) for kind, path in named.items() if path is not None]
         if len(given) != 1:
             raise InputError(
                 "one of --images, --features and --text must say where the inputs are",
-                f"got {' and '.join('--' + name for name in given)}" if given else "got none",
+                f"got {' and '.join(f'--{kind}' for kind, _ in given)}" if given else "got none",
                 "Pass exactly one",
             )
-        if self.text_column is not None and given != ["text"]:
-            raise InputError("--text-column is for --text", f"got --{given[0]}", "Leave it out")
+        if self.text_column is not None and self.text is None:
+            raise InputError("--text-column is for --text", f"got --{given[0][0]}", "Leave it out")
         return given[0]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """One model: what its labels are, and how it is scored."""
+
+    method: Annotated[str, typer.Option("--method", "-m", help=f"How the votes are delivered: {METHOD_NAMES}")] = (
+        "multipass"
+    )
+    seed: Annotated[int, typer.Option(min=0, help="Root seed.")] = 0
+    held_out: Annotated[float, typer.Option(help="Share of the items held out to score the model; 0 for none.")] = 0.2
+    predictions: Annotated[Path | None, option("Predictions to write for the held-out items: .csv .parquet")] = None
+
+    def check_file_options(self, output: Path) -> None:
+        """Refuse files that cannot hold the model or its predictions.
+
+        Args:
+            output: where the model will be written.
+        """
+        if output.suffix.lower() != ".safetensors":
+            raise InputError("the model must end in .safetensors", f"got {str(output)!r}", "Rename it")
+        if self.predictions is not None:
+            check_choice("the suffix of --predictions", self.predictions.suffix.lower(), (".csv", ".parquet"))
+            if self.held_out == 0:
+                raise InputError("--predictions needs held-out items", "got --held-out 0", "Hold some out")
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
     """How inputs are joined with votes and trained on."""
 
+    heading: ClassVar[str] = "Training"
+
     missing_inputs: Annotated[
         str, typer.Option(help="What to do with items without input or inputs without votes: error or drop.")
     ] = "error"
     size: Annotated[int | None, typer.Option(min=1, help="Side of images in pixels [32].", show_default=False)] = None
     model: Annotated[
-        str | None, option("small-cnn, resnet18, mlp or ngram; chosen by the kind of inputs if omitted.")
+        str | None,
+        option("small-cnn, resnet18, mlp, ngram or encoder:NAME_OR_FOLDER; chosen by the kind of inputs if omitted."),
     ] = None
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the items.", show_default=False)] = None
     batch_size: Annotated[int | None, typer.Option(min=1, help="Items per step.", show_default=False)] = None
@@ -110,92 +103,49 @@ class TrainingOptions:
     ] = True
     device: Device = "auto"
 
-    def check(self, kind: str) -> None:
-        """Refuse wrong choices before anything is read."""
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What is given of a recipe, by name, and where it will be trained."""
+        return {name: getattr(self, name) for name in ("epochs", "batch_size", "learning_rate", "augment", "device")}
+
+    def model_option(self, kind: str) -> str:
+        """The model with its options as they were given, defaults too: images in an .npz may contradict them.
+
+        Wrong choices are refused here, before anything is read.
+        """
         from votewise.experiments.run import DEVICES
-        from votewise.models import find_model
+        from votewise.models import default_model
+        from votewise.models.encoder import is_encoder
 
         check_choice("--device", self.device, DEVICES)
         check_choice("--missing-inputs", self.missing_inputs, ("error", "drop"))
-        if self.size is not None and kind != "images":
-            raise InputError("--size is for --images", f"got --{kind}", "Leave it out")
-        if not self.augment and kind != "images":
-            raise InputError("--no-augment is for --images", f"got --{kind}", "Leave it out")
-        if self.model is not None:
-            find_model(self.model, kind)
+        for name, given in (("--size", self.size is not None), ("--no-augment", not self.augment)):
+            if given and kind != "images":
+                raise InputError(f"{name} is for --images", f"got --{kind}", "Leave it out")
         if self.learning_rate is not None:
             check_number("--learning-rate", self.learning_rate, 1e-9, 1e3)
-
-    def model_name(self, material: Material) -> str:
-        """The requested model, or the default for these inputs."""
-        from votewise.models import default_model
-
-        return self.model or default_model(material.kind)
-
-    def recipe(self, material: Material) -> TrainConfig:
-        """The default recipe with the requested changes."""
-        from votewise.experiments.recipes import default_recipe
-
-        return default_recipe(
-            material,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            augment=self.augment,
-        )
+        label = self.model or default_model(kind)
+        if self.size is None:
+            return label
+        if is_encoder(label):
+            raise InputError(
+                "--size is for networks that take images of any size",
+                "got an encoder, which has its own",
+                "Leave it out",
+            )
+        name, written = split_label(label)
+        if "size" in written:
+            raise InputError("the size of images must be given once", "got it in --size and --model", "Leave one out")
+        return join_label(name, {**written, "size": self.size})
 
 
-def load_material(
-    votes: Votes, inputs: InputOptions, training: TrainingOptions, *, name: str, item: str | None, quiet: bool
-) -> tuple[Material, Source]:
-    """Join votes with their inputs; return them with where the inputs were read.
-
-    Args:
-        votes: of the items.
-        inputs: where the inputs are.
-        training: how both are joined.
-        name: of the data.
-        item: name of the item column of tables.
-        quiet: no progress, no notes.
-    """
-    from votewise.experiments.inputs import join_inputs
-
-    source = inputs.open_for(votes, item=item, size=training.size)
-    with options.progress(quiet) as display:
-        material = join_inputs(
-            votes,
-            source,
-            name=name,
-            missing=training.missing_inputs,
-            track=lambda rows: display.track(rows, description=f"reading {source.kind}"),
-        )
-    for sentence in material.notes:
-        options.note(sentence, quiet)
-    return material, source
-
-
-def check_deliverable(votes: Votes, methods: Sequence[str], flag: str) -> None:
-    """Refuse methods that need single votes where only shares are known.
-
-    Args:
-        votes: to deliver.
-        methods: by name.
-        flag: of the command line that chose them, for the error.
-    """
-    try:
-        for name in methods if votes.counts is None else ():
-            find_method(name).build(votes, 0, 1)
-    except InputError as error:
-        raise InputError(error.wanted, error.got, f"{error.remedy}: see {flag}") from None
-
-
-def note_item_column(classes: Sequence[str], quiet: bool) -> None:
+def print_item_column_note(classes: Sequence[str], quiet: bool) -> None:
     """Say how to score a table of predictions in which a class has the name of the item column."""
     from votewise.predictions import item_column, must_name_item
 
     if must_name_item(classes):
         column = item_column(classes)
-        options.note(
+        options.print_note(
             "a class has the same name as an item column. To score these predictions, rename the item column to "
             f"{column!r} in the votes and pass --item {column}.",
             quiet,

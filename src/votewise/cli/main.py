@@ -6,24 +6,33 @@ import io
 import signal
 import sys
 from enum import IntEnum
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand
 
 from votewise._errors import InputError, VotewiseError
-from votewise.cli.commands import (
-    compare,
-    datasets,
-    deliver,
-    demo,
-    inspect,
-    predict,
-    report,
-    reproduce,
-    runs,
-    score,
-    train,
-)
+from votewise.cli import options
+
+# The base of errors in what was typed, by way of one of them, since typer gives the base no public name.
+_UsageError: Any = typer.BadParameter.__base__
+
+# In the order of the help. The function NAME_command of the module `votewise.cli.commands.NAME` is the command.
+COMMANDS = {
+    "demo": "Compare deliveries on real votes, in a minute.",
+    "inspect": "Describe the votes, and suggest a delivery.",
+    "convert": "Write votes as a plain table, with the plan for reading beside.",
+    "deliver": "Write labels or soft targets for any trainer.",
+    "score": "Score predictions against the votes.",
+    "compare": "Compare deliveries on your own data.",
+    "train": "Train one model on your own data and save it.",
+    "predict": "Predict new items with a saved model.",
+    "reproduce": "Reproduce a paper and compare with its published numbers.",
+    "runs": "List recorded runs, or export them.",
+    "report": "Compare recorded runs on one page.",
+    "datasets": "List known data sets, or download one.",
+}
 
 
 class Exit(IntEnum):
@@ -35,33 +44,56 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+class Command(TyperCommand):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for the arguments, one for the command's own options, and one for each group of options."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            title = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or title, []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class _LazyCommand(TyperCommand):
+    """A command known by its name and its line of help; its module is imported when it is called."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Hand everything to the command itself."""
+        return load_command(str(self.name)).make_context(info_name, args, parent, **extra)
+
+
+def load_command(name: str) -> Command:
+    """A command with its options."""
+    module = import_module(f"votewise.cli.commands.{name}")
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=Command, epilog=getattr(module, "EPILOG", None))(getattr(module, f"{name}_command"))
+    return cast("Command", typer.main.get_command(alone))
+
+
 program = typer.Typer(
     name="votewise",
-    help="Train on votes, not verdicts: read votes, turn them into labels for any trainer, score models against them.",
+    help="Train on votes, not verdicts: read votes, make labels of them, score models.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-program.command("demo")(demo.demo)
-program.command("inspect")(inspect.inspect)
-program.command("deliver")(deliver.deliver)
-program.command("score")(score.score)
-program.command("compare")(compare.compare)
-program.command("train")(train.train)
-program.command("predict")(predict.predict)
-program.command("reproduce")(reproduce.reproduce)
-program.command("runs")(runs.runs)
-program.command("report")(report.report)
-program.command("datasets")(datasets.datasets)
+for _name, _line in COMMANDS.items():
+    program.command(_name, help=_line, cls=_LazyCommand)(lambda: None)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
         from votewise import __version__
 
-        typer.echo(f"votewise {__version__}")
+        options.say(f"votewise {__version__}")
         raise typer.Exit
 
 
@@ -76,16 +108,14 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code. Errors give one message, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a character that the terminal cannot encode is no reason to stop
     try:
-        program(args=arguments, prog_name="votewise")
-        return Exit.OK
-    except SystemExit as stop:
-        if stop.code == Exit.INTERRUPTED:
-            return _complain("stopped before the end.", Exit.INTERRUPTED)
-        return stop.code if isinstance(stop.code, int) else Exit.OK
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a character that the terminal cannot encode is no reason to stop
+        code = _run_program(arguments)
+        return _complain("stopped before the end.", Exit.INTERRUPTED) if code == Exit.INTERRUPTED else code
+    except KeyboardInterrupt:
+        return _complain("stopped before the end.", Exit.INTERRUPTED)
     except InputError as error:
         return _complain(str(error), Exit.BAD_INPUT)
     except VotewiseError as error:
@@ -96,19 +126,55 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain("the data do not fit into memory. Use fewer rows, or a machine with more memory.", Exit.FAILED)
 
 
+def _run_program(arguments: list[str] | None) -> int:
+    try:
+        # Calling `program` itself would replace the hook for what nothing catches.
+        command = typer.main.get_command(program)
+        return command.main(arguments, prog_name="votewise", standalone_mode=False) or Exit.OK
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else Exit.OK
+    except _UsageError as error:
+        # Typer would print what was typed as it is, and names of files may have been filled in by the shell.
+        error.show(told := io.StringIO())
+        options.say(told.getvalue().removesuffix("\n"), error=True)
+        return int(error.exit_code)
+
+
 def run() -> None:
-    """Entry point of the installed command. SIGTERM ends it as Ctrl-C does: partial files go, finished runs stay."""
+    """Entry point of the installed command. SIGTERM ends it as Ctrl-C does: partial files go, finished runs stay.
+
+    Shells start background jobs with SIGINT ignored, and the command then ignores it, too; SIGTERM always ends it.
+    """
+    if COMMANDS.keys() & set(sys.argv):
+        import numpy  # noqa: F401  # Every command needs it, and a KeyboardInterrupt in its C code is lost.
     received: list[int] = []
 
     def stop(number: int, _frame: object) -> None:
         received.append(number)
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, stop)
+    def forget(kind: type[BaseException], *about: Any) -> None:
+        """A Ctrl-C just before or after `main`, which nothing catches, ends the command all the same."""
+        if not issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, *about)
+
+    def raise_again(lost: sys.UnraisableHookArgs) -> None:
+        """A Ctrl-C in a finalizer, out of which Python lets no exception, comes again outside."""
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            signal.raise_signal(received[-1])
+        else:
+            sys.__unraisablehook__(lost)
+
+    sys.excepthook, sys.unraisablehook = forget, raise_again
+    handled = [signal.SIGTERM] + [signal.SIGINT] * (signal.getsignal(signal.SIGINT) is not signal.SIG_IGN)
+    for number in handled:
+        signal.signal(number, stop)
     code = main()
+    for number in handled:
+        signal.signal(number, signal.SIG_DFL)  # Python would print a traceback for a Ctrl-C while it shuts down
     sys.exit(128 + received[0] if received else code)
 
 
 def _complain(message: str, code: Exit) -> Exit:
-    typer.echo(f"votewise: {message}", err=True)
+    options.say(f"votewise: {message}", error=True)
     return code

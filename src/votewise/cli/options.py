@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,32 +15,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from votewise._errors import InputError, MissingExtraError
+from votewise._text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
     from rich.progress import Progress
 
-    from votewise.records import Fault, RunSummary
+    from votewise.scoring import Scores
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+SafeCells = Annotated[
+    bool, typer.Option("--safe-cells", help="In .csv, put ' before texts that a spreadsheet would take for formulas.")
+]
 Runs = Annotated[Path, typer.Argument(metavar="RUNS", help="Folder of recorded runs.", show_default=False)]
-
-
-def survey(folder: Path) -> tuple[list[RunSummary], list[Fault]]:
-    """The runs in a folder, and the records that cannot be read."""
-    from votewise.records import RecordStore
-
-    check_runs(folder)
-    return RecordStore(folder).survey()
-
-
-def check_runs(folder: Path) -> None:
-    """Refuse a folder of runs that is not there."""
-    if not folder.is_dir():
-        fault = "is a file" if folder.exists() else "does not exist"
-        raise InputError("RUNS must be a folder of recorded runs", f"{str(folder)!r} {fault}", "Check the path")
 
 
 def check_overwrites(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
@@ -53,28 +44,55 @@ def check_overwrites(outputs: Iterable[Path | None], inputs: Iterable[Path | Non
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that JSON cannot write (NaN, infinity) as null."""
-    typer.echo(json.dumps(_plain(value)))
+    # JSON escapes all characters beyond ASCII, and of those that terminals act on all but one.
+    say(json.dumps(_plain(value)).replace("\x7f", "\\u007f"))
 
 
-def require_torch(purpose: str) -> None:
-    """Say what to install if torch is missing."""
+def require_torch_for_command(purpose: str) -> None:
+    """Say what to install if torch is missing.
+
+    Args:
+        purpose: what needs torch, the subject of the message.
+    """
     try:
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtraError(purpose, "torch", "demo") from None
 
 
-def note(message: str, quiet: bool) -> None:
+def print_note(message: str, quiet: bool) -> None:
     """Print a note on stderr, apart from the result."""
     if not quiet:
-        typer.echo(f"votewise: {message}", err=True)
+        say(f"votewise: {message}", error=True)
+
+
+def say(text: str = "", *, error: bool = False, is_safe: bool = False) -> None:
+    """Print a line, without what a terminal would act on. All that commands print passes here or through a `Screen`.
+
+    Args:
+        text: what to print; names and messages in it may come from any file.
+        error: whether to print it on stderr.
+        is_safe: whether the text has colours of our own, and nothing else that a terminal would act on.
+    """
+    typer.echo(text if is_safe else printable(text), err=error)
+
+
+def note_encoder(quiet: bool) -> None:
+    """Say what the encoder that $VOTEWISE_ENCODER names would buy; nothing if it names none."""
+    if place := os.environ.get("VOTEWISE_ENCODER"):
+        model = shlex.quote(f"encoder:{place}")
+        print_note(
+            "an encoder is at hand: its features usually predict votes on texts or images far better than a network "
+            f"that starts from nothing. To compare deliveries with it: --model {model}",
+            quiet,
+        )
 
 
 def console() -> Console:
     """The console for tables; 120 columns wide if stdout is not a terminal."""
-    from rich.console import Console
+    from votewise.cli.screen import Screen
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    return Screen(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 def print_table(
@@ -83,10 +101,10 @@ def print_table(
     """Print a table without lines. On a narrow terminal, numbers and words are wrapped, but names stay whole.
 
     Args:
-        header: of the columns.
+        header: names of the columns.
         rows: one cell for each column.
         names: columns that say what a row is.
-        words: columns of other words; those in neither hold numbers, aligned on the right.
+        words: columns of other text; the rest hold numbers, aligned on the right.
     """
     from rich.markup import escape
     from rich.table import Table
@@ -97,16 +115,48 @@ def print_table(
     table = Table(box=None, pad_edge=False, padding=padding, header_style="bold")
     for name in header:
         justify: JustifyMethod = "left" if name in names or name in words else "right"
-        table.add_column(name, justify=justify, no_wrap=name in names)
+        table.add_column(escape(name), justify=justify, no_wrap=name in names)
     for row in rows:
         table.add_row(*map(escape, row))
     screen.print(table)
 
 
+def print_grid(rows: Iterable[Sequence[str]], *, gap: int = 2) -> None:
+    """Print rows without a header, `gap` spaces between cells; a long cell wraps under itself."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, gap))
+    for row in rows:
+        grid.add_row(*row)
+    console().print(grid)
+
+
+def print_scores(scores: Scores, thing: str, names: Iterable[str] | None = None, *, true_labels: bool) -> None:
+    """Print scores with their intervals and what they mean.
+
+    Args:
+        scores: every metric of some predictions.
+        thing: what was scored, in the singular.
+        names: metrics to show, by name; the most important ones, with what chance alone would give, if left out.
+        true_labels: whether scores against hard labels are against true ones, rather than the majority's.
+    """
+    from votewise._text import counted
+    from votewise.metrics import METRICS, headlines
+
+    rows = []
+    for name in headlines() if names is None else names:
+        metric, interval = METRICS[name], scores.metrics[name]
+        value = "undefined" if math.isnan(interval.value) else f"{interval.value:.4f}"
+        between = "–" if math.isnan(interval.low) else f"{interval.low:.4f} to {interval.high:.4f}"
+        meaning = f"{metric.meaning}, {metric.unit}" if metric.unit else metric.meaning
+        rows.append((metric.title_for(true_labels=true_labels), value, between, meaning))
+    items = counted(scores.items, thing)
+    print_table((items, "value", "95 % interval", ""), rows, names=(items,), words=("",))
+
+
 @contextmanager
-def progress(quiet: bool) -> Iterator[Progress]:
+def progress_bars(quiet: bool) -> Iterator[Progress]:
     """A progress display on stderr, shown only on a terminal."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -116,6 +166,8 @@ def progress(quiet: bool) -> Iterator[Progress]:
         TimeRemainingColumn,
     )
 
+    from votewise.cli.screen import Screen
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -124,7 +176,8 @@ def progress(quiet: bool) -> Iterator[Progress]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=quiet or not sys.stderr.isatty()) as display:
+    silent = quiet or not sys.stderr.isatty()
+    with Progress(*columns, console=Screen(stderr=True), disable=silent, speed_estimate_period=300) as display:
         yield display
 
 

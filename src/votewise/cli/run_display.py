@@ -2,125 +2,124 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from votewise.cli import options
+from votewise.cli.groups import option
+from votewise.experiments.backends import BACKENDS, Event, Finished, Note, Progress, Started
+from votewise.experiments.run import Run
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress as Display
 
-    from votewise.experiments.execution import Listener
-    from votewise.experiments.material import Material
-    from votewise.experiments.run import RunConfig
-    from votewise.records import RunRecord
-
-
-@contextmanager
-def follow_runs(
-    todo: Sequence[RunConfig], material: Material, quiet: bool, *, diagnoses: int = 0, kept: bool = True
-) -> Iterator[Listener]:
-    """A listener that draws progress bars on a terminal, and prints notes and failures as they happen.
-
-    Args:
-        todo: the runs to train.
-        material: what they are trained on.
-        quiet: no bars.
-        diagnoses: how many are made once the runs are done.
-        kept: whether finished runs are saved, so that an interrupted command can be continued.
-    """
-    from votewise.experiments.estimate import training_images
-    from votewise.experiments.execution import Listener
-
-    images = sum(training_images(config, material) for config in todo)
-    with _progress(quiet) as display:
-        bars = _Bars(display, len(todo), images, diagnoses)
-        try:
-            yield Listener(bars.on_done, bars.on_images, bars.on_diagnosis, bars.say)
-        except KeyboardInterrupt:
-            display.stop()
-            if kept:
-                options.note(bars.summary(), quiet=False)
-            raise
-
-
-def _progress(quiet: bool) -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.fields[ended]} of {task.fields[all]} {task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    silent = quiet or not sys.stderr.isatty()
-    return Progress(*columns, console=Console(stderr=True), disable=silent, speed_estimate_period=300)
+*_OTHERS, _LAST = (f"{name}[:ADDRESS]" if row.address else name for name, row in BACKENDS.items())
+BackendName = Annotated[str | None, option(f"{', '.join(_OTHERS)} or {_LAST}; chosen by the device if omitted.")]
 
 
 @dataclass
-class _Bars:
-    """A bar for the runs and, below it, one for their diagnoses.
+class WorkShown:
+    """A bar for the runs and, below it, one for what is measured of them; other bars may stand above.
 
     Attributes:
-        display: that draws them.
+        display: what draws them.
+        quiet: whether to keep notes on stored runs to oneself.
+        folder: where finished runs are kept; None if that goes without saying.
         runs: how many are trained.
-        images: how many training images they pass in all.
-        diagnoses: how many are made.
+        items: how many training items they pass in all, or nearly so.
+        measurements: how many are made.
         ended: runs so far.
-        diagnosed: diagnoses so far.
+        measured: measurements so far.
+        begun: whether work has begun.
     """
 
-    display: Progress
-    runs: int
-    images: int
-    diagnoses: int
+    display: Display
+    quiet: bool
+    folder: Path | None = None
+    runs: int = 0
+    items: int = 0
+    measurements: int = 0
     ended: int = 0
-    diagnosed: int = 0
+    measured: int = 0
+    begun: bool = False
 
     def __post_init__(self) -> None:
-        """Add the bars to the display."""
-        self.training = self.display.add_task(
-            "runs", total=self.images, ended=0, all=self.runs, rate="", visible=self.runs > 0
-        )
-        self.measuring = self.display.add_task(
-            "diagnoses", total=self.diagnoses, ended=0, all=self.diagnoses, rate="",
-            start=self.runs == 0, visible=self.diagnoses > 0,
-        )  # fmt: skip
+        """Add the bars to the display; they are shown once work begins."""
+        self.training = self.display.add_task("", start=False, visible=False)
+        self.measuring = self.display.add_task("diagnoses", start=False, visible=False)
+
+    def hear(self, event: Event) -> None:
+        """Advance the bars; print notes and failures."""
+        match event:
+            case Started():
+                self.begin(event)
+            case Note(text):
+                self.say(text)
+            case Progress(items):
+                self.display.update(self.training, advance=items, description=self.rate())
+            case Finished(task=Run() as run, record=record):
+                self.ended += 1
+                self.display.update(self.training, description=self.rate())
+                if self.ended == self.runs:
+                    self.display.update(self.training, completed=self.items)
+                    self.display.start_task(self.measuring)
+                if record.status == "failed":
+                    self.say(f"{run.label}, seed {run.seed}, failed: {record.failure}")
+            case Finished(record=record):
+                self.measured += 1
+                self.display.update(self.measuring, completed=self.measured)
+                if record.status == "failed":
+                    self.say(f"a diagnosis failed: {record.failure}")
+
+    def begin(self, work: Started) -> None:
+        """Add work to the bars, and say what of it was done before."""
+        if not self.begun:
+            self.begun = True
+            self.display.start_task(self.training if work.todo else self.measuring)
+            if self.folder is not None and not self.quiet and work.todo < work.runs:
+                self.say(f"{work.runs - work.todo} of {work.runs} runs are in {self.folder} already.")
+                if work.failed:
+                    self.say(f"{work.failed} of them failed; --retry-failed repeats them.")
+        self.runs += work.todo
+        self.items += work.items
+        self.measurements += work.measurements
+        self.display.update(self.training, description=self.rate(), total=self.items, visible=self.runs > 0)
+        self.display.update(self.measuring, total=self.measurements, visible=self.measurements > 0)
+
+    def rate(self) -> str:
+        """How many runs have ended, and how fast items pass."""
+        state = self.display.tasks[self.training]
+        speed = state.completed / state.elapsed if state.elapsed else 0.0
+        return f"{self.ended} of {self.runs} runs, {speed:,.0f} items/s"
 
     def say(self, text: str) -> None:
         """Print a note through the display, which would otherwise write over it."""
         self.display.console.print(f"votewise: {text}", markup=False, highlight=False, soft_wrap=True)
 
-    def on_images(self, more: int) -> None:
-        """Advance the runs."""
-        self.display.advance(self.training, more)
-        state = self.display.tasks[0]
-        speed = state.completed / state.elapsed if state.elapsed else 0.0
-        self.display.update(self.training, rate=f"{speed:,.0f} items/s")
-
-    def on_done(self, record: RunRecord) -> None:
-        """Count a run; say why it failed."""
-        self.ended += 1
-        self.display.update(self.training, ended=self.ended)
-        if self.ended == self.runs:
-            self.display.start_task(self.measuring)
-        if record.status == "failed":
-            self.say(f"{record.config['method']}, seed {record.config['seed']}, failed: {record.failure}")
-
-    def on_diagnosis(self, record: RunRecord) -> None:
-        """Count a diagnosis; say why it failed."""
-        self.diagnosed += 1
-        self.display.update(self.measuring, advance=1, ended=self.diagnosed)
-        if record.status == "failed":
-            self.say(f"a diagnosis failed: {record.failure}")
-
     def summary(self) -> str:
         """What is finished when the user interrupts."""
-        measured = f" and {self.diagnosed} of {self.diagnoses} diagnoses" if self.diagnoses else ""
+        measured = f" and {self.measured} of {self.measurements} diagnoses" if self.measurements else ""
         return f"{self.ended} of {self.runs} runs{measured} are finished and saved; run the same command to continue."
+
+
+@contextmanager
+def shown_work(quiet: bool, *, kept: bool = True, folder: Path | None = None) -> Iterator[WorkShown]:
+    """Bars on a terminal while runs are trained, and notes and failures as they happen.
+
+    Args:
+        quiet: no bars.
+        kept: whether finished runs are saved, so that an interrupted command can be continued.
+        folder: where they are kept, for a note that some are there.
+    """
+    with options.progress_bars(quiet) as display:
+        shown = WorkShown(display, quiet, folder)
+        try:
+            yield shown
+        except KeyboardInterrupt:
+            display.stop()
+            if kept and shown.begun:
+                options.print_note(shown.summary(), quiet=False)
+            raise

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.markup import escape
+from rich.padding import Padding
+from rich.progress import TaskID
+from rich.text import Text
 
 from votewise._errors import InputError
 from votewise.cli import options
 from votewise.cli.options import Json, Quiet
-
-if TYPE_CHECKING:
-    from votewise.datasets import FileState
+from votewise.data import RELEASES, data_folder, fetch, file_states, find_release
 
 
-def datasets(
+def datasets_command(
     verb: Annotated[
         str | None,
         typer.Argument(metavar="fetch", help="Download the missing files of a data set.", show_default=False),
@@ -31,74 +33,45 @@ def datasets(
     quiet: Quiet = False,
 ) -> None:
     """List known data sets, or download one."""
-    from votewise.datasets import data_folder
-
     folder = data_folder() if data is None else data
-    if verb == "fetch" and name is not None:
-        _fetch(name, folder, as_json, quiet)
-    elif verb != "fetch" and name is None:
-        _show(verb, folder, as_json, quiet)  # a single word is the name of a data set
-    else:
+    if (verb == "fetch") != (name is not None):
+        got = " ".join(filter(None, (verb, name)))
         raise InputError(
-            "datasets takes no argument, NAME, or fetch NAME",
-            f"got {' '.join(filter(None, (verb, name)))!r}",
-            "Run 'votewise datasets' for the names",
+            "datasets takes no argument, NAME, or fetch NAME", f"got {got!r}", "Run 'votewise datasets' for the names"
         )
-
-
-def _show(name: str | None, folder: Path, as_json: bool, quiet: bool) -> None:
-    from rich.markup import escape
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from votewise.datasets import DATASETS, file_states, find_dataset
-
-    chosen = DATASETS if name is None else {name: find_dataset(name)}
-    states = {key: file_states(dataset, folder) for key, dataset in chosen.items()}
+    if name is not None:
+        _fetch_with_progress_bars(name, folder, as_json, quiet)
+        return
+    chosen = RELEASES if verb is None else {verb: find_release(verb)}
     if as_json:
-        facts = {key: {"name": key, **asdict(dataset)} for key, dataset in chosen.items()}
-        for key, row in facts.items():
-            del row["parts"]
-            row["files"] = [asdict(state) for state in states[key]]
-        options.print_json({"folder": str(folder), "datasets": list(facts.values())})
+        told = [{"name": key, **release.about(folder)} for key, release in chosen.items()]
+        options.print_json({"folder": str(folder), "datasets": told})
         return
     screen = options.console()
-    for key, dataset in chosen.items():
-        screen.print(f"[bold]{key}[/bold]  {escape(dataset.title)}")
-        lines = [f"{dataset.votes}; licence: {dataset.licence}"]
-        if name is not None:
-            lines += [f"cite: {dataset.citation}", f"from: {dataset.source}"]
-        for line in (*lines, *map(_line, states[key])):
+    for key, release in chosen.items():
+        screen.print(f"[bold]{key}[/bold]  {escape(release.title)}")
+        origin = [] if verb is None else [f"cite: {release.citation}", f"from: {release.source}"]
+        files = dict.fromkeys(map(str, file_states(release, folder)))
+        for line in (f"{release.votes}; licence: {release.licence}", *origin, *files):
             screen.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
     if not quiet:
-        screen.print(
-            f"\nFiles belong in {folder}, named as above (set VOTEWISE_DATA to change the folder).", markup=False
-        )
-        screen.print("To download missing files: votewise datasets fetch NAME", markup=False)
+        where = f"Files belong in {folder}, named as above (set VOTEWISE_DATA to change the folder)."
+        how = "To download missing files: votewise datasets fetch NAME. Where they come from: votewise datasets NAME"
+        screen.print(f"\n{where}\n{how}", markup=False)
 
 
-def _fetch(name: str, folder: Path, as_json: bool, quiet: bool) -> None:
-    from votewise.datasets import fetch
-
-    with options.progress(quiet or as_json) as display:
-        tasks: dict[str, object] = {}
+def _fetch_with_progress_bars(name: str, folder: Path, as_json: bool, quiet: bool) -> None:
+    bars: dict[str, TaskID] = {}
+    with options.progress_bars(quiet or as_json) as display:
 
         def advance(file: str, done: int, total: int | None) -> None:
-            if file not in tasks:
-                tasks[file] = display.add_task(file, total=total)
-            display.update(tasks[file], completed=done, total=total)  # type: ignore[arg-type]
+            if file not in bars:
+                bars[file] = display.add_task(file, total=total)
+            display.update(bars[file], completed=done, total=total)
 
         states = fetch(name, folder, on_progress=advance)
     if as_json:
         options.print_json({"folder": str(folder), "name": name, "files": [asdict(state) for state in states]})
-        return
-    for state in states:
-        typer.echo(_line(state))
-    if not states:
-        typer.echo(f"{name}: nothing to fetch; it comes with a package")
-    options.note(f"the files are in {folder}.", quiet or not states)
-
-
-def _line(state: FileState) -> str:
-    others = f" (or {' or '.join(state.instead)})" if state.instead else ""
-    return f"{state.name}{others}: {state.state}"
+    else:
+        options.say("\n".join(map(str, states)) or f"{name}: nothing to fetch; it comes with a package")
+        options.print_note(f"the files are in {folder}.", quiet or not states)

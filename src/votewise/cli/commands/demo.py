@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from votewise.cli import options
-from votewise.cli.comparisons import comparison_json, print_content
 from votewise.cli.options import Json, Quiet
-from votewise.cli.report_file import report_file
+from votewise.cli.run_display import shown_work
+from votewise.cli.show import reserved_page
 
 
-def demo(
+def demo_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
     seeds: Annotated[int, typer.Option(min=1, help="Seeds per method.")] = 5,
     jobs: Annotated[
@@ -23,25 +23,20 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Compare deliveries on real votes, in a minute."""
-    options.require_torch("training")
-    from votewise.datasets import load_vader
-    from votewise.experiments.demo import DEMO_METHODS, DEMO_VOTES, run_demo, summarise_demo
+    options.require_torch_for_command("training")
+    from votewise.data import item_data
+    from votewise.experiments import compare_methods, default_recipe, find_backend
+    from votewise.experiments.demo import demo_data, demo_grid
+    from votewise.records import results_of
+    from votewise.report import compare_results
 
-    with report_file(output) as report:
-        votes = load_vader()
-        with options.progress(quiet or as_json) as display:
-            task = display.add_task("training", total=seeds * len(DEMO_METHODS) * len(DEMO_VOTES))
-            outcomes = run_demo(seeds, jobs=jobs, on_done=lambda _: display.advance(task))
-        content = summarise_demo(votes, outcomes)
-        report.write(content)
-    if as_json:
-        options.print_json(
-            {
-                "report": report.written,
-                "summary": content.summary,
-                "comparisons": [comparison_json(one) for one in content.comparisons],
-            }
+    silent = quiet or as_json
+    with reserved_page(output, as_json=as_json) as page, shown_work(silent, kept=False) as shown:
+        words, data = demo_data()
+        backend = find_backend("processes", device="cpu", jobs=jobs)
+        done = compare_methods(demo_grid(seeds), data, default_recipe(data), backend=backend, tell=shown.hear)
+        document = compare_results(
+            results_of(done.records), {data.checksum: item_data(words)}, title="Train on votes, not verdicts"
         )
-    else:
-        print_content(content)
-    report.announce(quiet or as_json)
+        page.write(document)
+    page.show({}, quiet=quiet)

@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from votewise.cli import options
-from votewise.cli.comparisons import comparison_json, print_content
-from votewise.cli.options import Json, Quiet, Runs, survey
-from votewise.cli.report_file import report_file
+from votewise.cli.options import Json, Quiet, Runs
+from votewise.cli.show import reserved_page
 
 
-def report(
+def report_command(
     runs: Runs,
     output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
     at: Annotated[str, typer.Option(help="Epoch to compare: last or best.")] = "last",
@@ -24,25 +23,19 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Compare recorded runs on one page."""
-    from votewise.experiments.recorded import summarise_records
+    from votewise.records import RecordStore, check_record_folder, read_items, results_of
+    from votewise.report import compare_results
 
-    found, faults = survey(runs)
+    check_record_folder(runs)
+    store = RecordStore(runs)
+    records, faults = store.read_all()
     unreadable = [fault.reason[:1].upper() + fault.reason[1:] for fault in faults]
-    with report_file(output) as page:
-        content = summarise_records(found, name=runs.resolve().name, at=at, baseline=baseline, notes=unreadable)
-        page.write(content)
-    if as_json:
-        options.print_json(
-            {
-                "report": page.written,
-                "runs": len(found),
-                "notes": content.notes,
-                "summary": content.summary,
-                "comparisons": [comparison_json(one) for one in content.comparisons],
-            }
-        )
-    else:
-        print_content(content)
-    for sentence in content.notes:
-        options.note(sentence, quiet or as_json)
-    page.announce(quiet or as_json)
+    with reserved_page(output, as_json=as_json) as page:
+        document = compare_results(
+            results_of(records), read_items(store), at=at, baseline=baseline,
+            title=f"Runs recorded in {runs.resolve().name}", notes=unreadable,
+        )  # fmt: skip
+        page.write(document)
+    for sentence in document.data["notes"][len(document.data["failed"]) :]:
+        options.print_note(sentence, quiet or as_json)
+    page.show({"runs": len(records)}, quiet=quiet)

@@ -5,38 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from votewise import scoring
+from votewise._text import counted
 from votewise.cli import options
 from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
 from votewise.cli.options import Json, Quiet
+from votewise.metrics import METRICS
+from votewise.predictions import read_labels, read_predictions
+from votewise.votes import tied
 
-if TYPE_CHECKING:
-    from votewise.scoring import Scores
-    from votewise.statistics import Interval
-
-_MEANING = {
-    "soft_nll": "cross-entropy with votes, nats",
-    "kl": "KL divergence from votes, nats",
-    "soft_brier": "squared distance from the votes",
-    "accuracy": "top class is the label",
-    "ece": "calibration error, binned",
-    "ece_floor": "ECE of a calibrated model",
-    "smooth_ece": "calibration error, smoothed",
-    "entropy_correlation": "rank correlation of model and vote entropy",
-    "jsd": "Jensen-Shannon divergence, nats",
-    "manhattan": "sum of absolute differences",
-    "soft_accuracy": "overlap with the votes",
-    "brier_reliability": "predicted against observed shares",
-    "brier_resolution": "how well items are separated",
-    "brier_uncertainty": "variance of the vote shares",
-}
+EPILOG = f"Metrics, by their names in JSON: {', '.join(METRICS)}."
 
 
 @grouped_options
-def score(
+def score_command(
     *,
     votes_file: VotesFile,
     predictions: Annotated[
@@ -57,41 +43,28 @@ def score(
     quiet: Quiet = False,
 ) -> None:
     """Score predictions against the votes."""
-    from votewise.predictions import read_labels, read_predictions
-    from votewise.report import counted
-    from votewise.scoring import score as score_predictions
-
     votes = reading.load(votes_file, quiet=quiet)
     joined, probs = read_predictions(predictions, votes, item=reading.item, normalize=normalize)
     if missing := votes.n_items - joined.n_items:
-        options.note(f"left out, having votes but no prediction: {counted(missing, 'item')}.", quiet)
+        options.print_note(f"left out, having votes but no prediction: {counted(missing, 'item')}.", quiet)
     if joined.n_classes > votes.n_classes:
-        options.note(
+        options.print_note(
             f"the predictions have classes nobody voted for: {', '.join(joined.classes[votes.n_classes :])}.", quiet
         )
     truth = None if labels is None else read_labels(labels, votes, joined, item=reading.item)
-    scores = score_predictions(joined.probs, probs, truth, bins=bins, seed=seed)
-    if math.isinf(
-        scores.metrics["soft_nll"].value
-    ):  # even if quiet: JSON has no infinity, so null needs an explanation
-        options.note(
+    scores = scoring.score(joined, probs, truth, bins=bins, seed=seed)
+    if math.isinf(scores.metrics["soft_nll"].value):
+        options.print_note(
             "soft_nll and kl are infinite: some predictions give zero probability to a class that people chose.",
-            quiet=False,
+            quiet=False,  # JSON has no infinity, so null needs an explanation
         )
     if as_json:
         options.print_json(asdict(scores))
-    else:
-        _print(scores)
-
-
-def _print(scores: Scores) -> None:
-    from votewise.report import counted
-
-    rows = [(name, *_value_and_interval(interval), _MEANING[name]) for name, interval in scores.metrics.items()]
-    options.console().print(counted(scores.items, "item"))
-    options.print_table(("metric", "value", "95 % interval", ""), rows, names=("metric",), words=("",))
-
-
-def _value_and_interval(interval: Interval) -> tuple[str, str]:
-    value = "undefined" if math.isnan(interval.value) else f"{interval.value:.4f}"
-    return value, "-" if math.isnan(interval.low) else f"{interval.low:.4f} to {interval.high:.4f}"
+        return
+    if truth is None and (ties := int(tied(joined).sum())):
+        options.print_note(
+            f"{counted(ties, 'item')} without a single majority; the first of the tied classes counts.", quiet
+        )
+    # Without true labels, the scores against the label are those against the majority.
+    shown = [name for name, row in METRICS.items() if labels is not None or row.against != "majority"]
+    options.print_scores(scores, "item", shown, true_labels=labels is not None)
