@@ -1,9 +1,10 @@
 """Seconds that the diagnostics of one ResNet-18 take on a GPU: curvature against the plain way, OOD scores, maps.
 
-    python benchmarks/diagnostics.py [--data FOLDER] [--epochs 10]
+    python benchmarks/diagnostics.py [--data FOLDER] [--epochs 10] [--toy]
 
 The network is first trained on CIFAR-10H for some epochs with soft labels; 2,000 images are held out. The plain way is
 what is usually written: 30 steps of power iteration and 20 Hutchinson probes, each a double backward pass in fp32.
+--toy takes a small network and a few random images, and needs neither data nor a GPU.
 """
 
 from __future__ import annotations
@@ -15,18 +16,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from votewise.datasets import load_cifar10h, load_cifar100, load_svhn
+from votewise import Votes, VotewiseError
+from votewise.data import Dataset, Outliers, Prepared, load_cifar10h, load_cifar100, load_svhn, prepare
+from votewise.data.images import ImageArrays
+from votewise.data.joining import data_checksum
 from votewise.diagnostics import curvature, high_disagreement_slices
-from votewise.experiments.material import Material
-from votewise.experiments.measure import Plan, Subject, measure_run
-from votewise.experiments.run import RunConfig, make_job, model_maker, split_items
-from votewise.papers.same_target import paper_recipe
+from votewise.experiments.measure import MeasuredRun, Plan, measure_run
+from votewise.experiments.run import Run, choose_device, make_job, model_maker, split_items
+from votewise.papers.same_target.suites import paper_recipe
 from votewise.training import soft_cross_entropy, train_jobs
 
 POWER_STEPS, PROBES = 30, 20
+DEVICE = choose_device("auto")
 
 Result = TypeVar("Result")
 
@@ -35,15 +40,25 @@ def main() -> None:
     """Train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--epochs", type=int, help="epochs of training; 10 if left out")
+    parser.add_argument("--toy", action="store_true", help="a small network and few images, to see that all runs")
     arguments = parser.parse_args()
-    material = Material.of_images("cifar10h", load_cifar10h(arguments.data))
-    recipe = replace(paper_recipe(), epochs=arguments.epochs, precision="bf16")
-    config = RunConfig("cifar10h", material.checksum, "soft", 0, recipe, "resnet18")
+    if DEVICE == "cpu" and not arguments.toy:
+        parser.error("torch finds no GPU; --toy runs without one")
+    try:
+        data, others = random_data() if arguments.toy else released_data(arguments.data)
+    except VotewiseError as error:
+        parser.error(str(error))
+    material = prepare(data)
+    if arguments.toy:
+        recipe, model_name = replace(paper_recipe(), epochs=arguments.epochs or 1, batch_size=16), "small-cnn"
+    else:
+        recipe, model_name = replace(paper_recipe(), epochs=arguments.epochs or 10, precision="bf16"), "resnet18"
+    config = Run("cifar10h", material.checksum, "soft", 0, recipe, model_name)
     state = trained(config, material)
-    subject = Subject(config, material, "cuda")
+    subject = MeasuredRun(config, material, DEVICE, others)
     rows = split_items(config, material).held_out
-    people, inputs, model = material.votes.probs[rows], subject.inputs(rows), subject.model(state)
+    people, inputs, model = material.votes.probs[rows], subject.network_inputs(rows), subject.model(state)
     slices = {"top-10%": high_disagreement_slices(people)["top-10%"]}
     timed("warm-up", lambda: curvature(model, inputs, people, slices=slices, tf32=True))
     ours, found = timed("curvature", lambda: curvature(model, inputs, people, slices=slices, tf32=True))
@@ -55,20 +70,47 @@ def main() -> None:
     plain, _ = timed(
         "plain way",
         lambda: [
-            plain_curvature(model, inputs[torch.from_numpy(part).cuda()], torch.tensor(people[part]).float().cuda())
-            for part in (torch.arange(len(rows)).numpy(), slices["top-10%"])
+            plain_curvature(
+                model, inputs[torch.from_numpy(part).to(DEVICE)], torch.tensor(people[part]).float().to(DEVICE)
+            )
+            for part in (np.arange(len(rows)), slices["top-10%"])
         ],
     )
-    print(f"curvature on all and a slice: {ours:.1f} s, {plain / ours:.1f} x as fast as the plain way ({plain:.1f} s)")
-    others = [load_svhn(arguments.data), load_cifar100(arguments.data)]
-    timed("out of distribution", lambda: measure_run(subject, {"best": state}, Plan(ood=True), others))
+    print(f"curvature on all and a slice: {ours:.3g} s, {plain / ours:.3g} x as fast as the plain way ({plain:.3g} s)")
+    timed("out of distribution", lambda: measure_run(subject, {"best": state}, Plan(ood=True)))
     timed("features and maps", lambda: measure_run(subject, {"best": state}, Plan(features=True)))
 
 
-def trained(config: RunConfig, material: Material) -> dict[str, Tensor]:
+def released_data(folder: Path | None) -> tuple[Dataset, list[Outliers]]:
+    """CIFAR-10H, and the images out of distribution.
+
+    Args:
+        folder: where the released files lie; the usual place if left out.
+    """
+    return load_cifar10h(folder), [load_svhn(folder), load_cifar100(folder)]
+
+
+def random_data(items: int = 50, side: int = 8) -> tuple[Dataset, list[Outliers]]:
+    """Random images with votes, and others without, for --toy.
+
+    Args:
+        items: number of images of each kind.
+        side: their height and width.
+    """
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(10, rng.dirichlet(np.ones(10), size=items))
+    labels = counts.argmax(axis=1)
+    images, others = rng.integers(0, 256, (2, items, side, side, 3), dtype=np.uint8)
+    votes, source = Votes.from_counts(counts), ImageArrays(None, images)
+    data = Dataset("random", source, votes, data_checksum(source, votes), labels)
+    return data, [Outliers("random", others, labels, "none")]
+
+
+def trained(config: Run, material: Prepared) -> dict[str, Tensor]:
     """The weights of a short run."""
     job = make_job(config, material)
-    (outcome,) = train_jobs(model_maker(config, material), torch.tensor(material.inputs), [job], config.recipe)
+    make = model_maker(config, material)
+    (outcome,) = train_jobs(make, torch.tensor(material.inputs), [job], config.recipe, device=DEVICE)
     result = outcome[1]
     if isinstance(result, Exception):
         raise result
@@ -76,11 +118,11 @@ def trained(config: RunConfig, material: Material) -> dict[str, Tensor]:
 
 
 def timed(name: str, work: Callable[[], Result]) -> tuple[float, Result]:
-    """Seconds that a piece of work takes on the GPU, printed."""
-    torch.cuda.synchronize()
+    """Seconds that a piece of work takes on the device, printed."""
+    torch.get_device_module(DEVICE).synchronize()
     start = time.perf_counter()
     result = work()
-    torch.cuda.synchronize()
+    torch.get_device_module(DEVICE).synchronize()
     seconds = time.perf_counter() - start
     print(f"{name}: {seconds:.2f} s", flush=True)
     return seconds, result

@@ -1,8 +1,9 @@
 """Settings that the paper leaves open, tested with paired runs: each choice against the default, seed by seed.
 
-    python benchmarks/open_choices.py --data DIR --runs DIR --seeds 4 --methods soft --choices std fill
+    python benchmarks/open_choices.py --data DIR --runs DIR --seeds 4 --methods soft --choices std fill [--toy]
 
-Finished runs are kept in the folder of runs, so a larger call continues where a smaller one stopped.
+Finished runs are kept in the folder of runs, so a larger call continues where a smaller one stopped. --toy trains a
+small network on a few random images, without data or a GPU, and keeps its runs only if --runs is given.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from votewise.datasets import load_cifar10h
-from votewise.experiments.execution import Listener, execute
-from votewise.experiments.material import Material
-from votewise.experiments.run import RunConfig, choose_device
-from votewise.papers.same_target import paper_recipe
+from votewise import Votes, VotewiseError
+from votewise.data import Dataset, load_cifar10h, prepare
+from votewise.data.images import ImageArrays
+from votewise.data.joining import data_checksum
+from votewise.experiments.backends import Event, Finished, Note, find_backend
+from votewise.experiments.execution import execute
+from votewise.experiments.run import Run, choose_device
+from votewise.papers.same_target.suites import paper_recipe
 from votewise.records import RecordStore, RunRecord
 
 CHOICES: dict[str, dict[str, Any]] = {
@@ -39,34 +43,62 @@ def main() -> None:
     """Do the runs that are missing, and print every choice against the default."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--runs", type=Path, default=Path("runs"))
-    parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--runs", type=Path, help='"runs" if left out')
+    parser.add_argument("--seeds", type=int, help="4 if left out")
+    parser.add_argument("--epochs", type=int, help="200 if left out")
     parser.add_argument("--methods", nargs="+", default=["soft"])
     parser.add_argument("--choices", nargs="+", default=list(CHOICES), choices=list(CHOICES))
+    parser.add_argument("--toy", action="store_true", help="a small network and few images, to see that all runs")
     arguments = parser.parse_args()
-    material = Material.of_images("cifar10h", load_cifar10h(arguments.data))
+    try:
+        data = random_images() if arguments.toy else load_cifar10h(arguments.data)
+    except VotewiseError as error:
+        parser.error(str(error))
+    material = prepare(data)
     precision = "bf16" if choose_device("auto") == "cuda" else "fp32"
-    base = replace(paper_recipe(), epochs=arguments.epochs, precision=precision)
+    base = replace(paper_recipe(), epochs=arguments.epochs or 200, precision=precision)
+    model, seeds, store, processes = "resnet18", arguments.seeds or 4, RecordStore(arguments.runs or Path("runs")), None
+    if arguments.toy:
+        base = replace(base, epochs=arguments.epochs or 2, batch_size=16)
+        model, seeds, processes = "small-cnn", arguments.seeds or 2, 1
+        store = arguments.runs and RecordStore(arguments.runs)
     groups = {
         (choice, method): [
-            RunConfig("cifar10h", material.checksum, method, seed, replace(base, **CHOICES[choice]), "resnet18")
-            for seed in range(arguments.seeds)
+            Run("cifar10h", material.checksum, method, seed, replace(base, **CHOICES[choice]), model)
+            for seed in range(seeds)
         ]
         for choice in dict.fromkeys(["default", *arguments.choices])
         for method in arguments.methods
     }
     start = time.perf_counter()
-    listener = Listener(
-        on_done=lambda record: print(f"{time.perf_counter() - start:.0f} s: {describe(record)}", flush=True),
-        on_note=lambda note: print(note, flush=True),
-    )
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Finished):
+            print(f"{time.perf_counter() - start:.0f} s: {describe(event.record)}", flush=True)
+        elif isinstance(event, Note):
+            print(event.text, flush=True)
+
     runs = [run for group in groups.values() for run in group]
-    records = dict(zip(runs, execute(runs, material, RecordStore(arguments.runs), listener=listener), strict=True))
+    backend = find_backend(jobs=processes)
+    records = dict(zip(runs, execute(runs, material, store, backend=backend, tell=tell), strict=True))
     for (choice, method), group in groups.items():
         print_group(
             choice, method, [records[run] for run in group], [records[run] for run in groups["default", method]]
         )
+
+
+def random_images(items: int = 60, side: int = 16) -> Dataset:
+    """Random images and votes, for --toy.
+
+    Args:
+        items: number of images.
+        side: their height and width.
+    """
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(10, rng.dirichlet(np.ones(10), size=items))
+    images = rng.integers(0, 256, (items, side, side, 3), dtype=np.uint8)
+    votes, source = Votes.from_counts(counts), ImageArrays(None, images)
+    return Dataset("random", source, votes, data_checksum(source, votes), counts.argmax(axis=1))
 
 
 def describe(record: RunRecord) -> str:
