@@ -1,6 +1,7 @@
 """A suite of real runs, for test_kill.py to kill.
 
-`python killing.py once FOLDER` does what is missing of the suite, in fresh processes, as `votewise reproduce` would.
+`python killing.py once FOLDER [N]` does what is missing of the suite, in fresh processes, as `votewise reproduce` would.
+Its whole group of processes is killed once the N-th of these runs is stored.
 
 `python killing.py often FOLDER` starts it again and again and ends it by SIGKILL at random moments: mostly the whole
 group of processes, sometimes the parent alone, whose workers must then end by themselves. It fails on the first run that
@@ -19,18 +20,20 @@ import sys
 import time
 from pathlib import Path
 
-from process_work import gone
+from process_work import gone, members, wait_until
 from small_runs import feature_material, feature_run
-from votewise.experiments import processes
-from votewise.experiments.execution import execute, missing_runs
-from votewise.experiments.run import RunConfig, train_run
-from votewise.records import RecordStore, RunRecord, differences, run_id
+from votewise.experiments.backends import Event, Finished, processes
+from votewise.experiments.backends.processes import Processes
+from votewise.experiments.execution import execute
+from votewise.experiments.grid import missing_runs
+from votewise.experiments.run import Run, train_run
+from votewise.records import RecordStore, RunRecord, record_differences
 
 KILLS = 60
 MATERIAL = feature_material(n=80)
 
 
-def suite() -> list[RunConfig]:
+def suite() -> list[Run]:
     """Eight runs, each of about a tenth of a second."""
     return [
         feature_run(MATERIAL, method, seed, recipe__epochs=8, recipe__batch_size=8, selected=0.1)
@@ -54,29 +57,13 @@ def start(folder: Path) -> int:
     os._exit(0)
 
 
-def members(group: int) -> list[int]:
-    """The processes of a group that still run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rsplit(")", 1)[1].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[2]) == group and fields[0] != "Z":
-            found.append(int(path.parent.name))
-    return found
-
-
 def kill(child: int, group: bool) -> bool:
     """End a suite; whether it was still at work. Nobody of it may be left after a while."""
     workers = members(child)
     (os.killpg if group else os.kill)(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert code in (0, -signal.SIGKILL), f"a suite ended with {code}"
-    end = time.monotonic() + 10
-    while not all(map(gone, workers)):
-        assert time.monotonic() < end, "a worker outlived its parent"
-        time.sleep(0.01)
+    wait_until(lambda: all(map(gone, workers)))  # no worker outlives its parent
     return code == -signal.SIGKILL
 
 
@@ -87,17 +74,25 @@ def finished(store: RecordStore, expected: dict[str, RunRecord]) -> set[str]:
     assert len(records) == len(store.ids())
     for record in records:
         assert record.status == "done"
-        assert differences(record, expected[record.run_id]) == []
+        assert record_differences(record, expected[record.run_id]) == []
     return {record.run_id for record in records}
 
 
 def uninterrupted() -> dict[str, RunRecord]:
     """What every run must give."""
-    return {run_id(config.to_dict()): train_run(config, MATERIAL) for config in suite()}
+    return {config.id: train_run(config, MATERIAL) for config in suite()}
 
 
-def do_once(folder: Path) -> None:
-    execute(suite(), MATERIAL, RecordStore(folder), device="cpu", jobs=2)
+def do_once(folder: Path, killed_after: int | None = None) -> None:
+    done = 0
+
+    def hear(event: Event) -> None:
+        nonlocal done
+        done += isinstance(event, Finished)
+        if done == killed_after:
+            os.killpg(0, signal.SIGKILL)
+
+    execute(suite(), MATERIAL, RecordStore(folder), backend=Processes(2), tell=hear)
 
 
 def kill_often(folder: Path) -> None:
@@ -134,4 +129,4 @@ if __name__ == "__main__":
     import torch
 
     torch.set_num_threads(1)  # a process that has started threads of its own is not to be forked
-    {"once": do_once, "often": kill_often}[sys.argv[1]](Path(sys.argv[2]))
+    {"once": do_once, "often": kill_often}[sys.argv[1]](Path(sys.argv[2]), *map(int, sys.argv[3:]))

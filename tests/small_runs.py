@@ -5,16 +5,21 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from votewise import Delivery, Soft, Votes
-from votewise.experiments.material import Material
-from votewise.experiments.run import RunConfig
+from votewise.data.dataset import Prepared
+from votewise.delivery.methods import Method
+from votewise.experiments.backends import Task, Tell, Training
+from votewise.experiments.backends.device import Device
+from votewise.experiments.run import Run, softmax, split_items
+from votewise.targets import Targets
 from votewise.training import Job, TrainConfig, Trained
 
 N_ITEMS = 70
@@ -60,7 +65,8 @@ def make_job(
 
 def unequal_parts(first: Trained, second: Trained) -> list[str]:
     """The parts of two results that are not the same bits."""
-    arrays = [name for name in ("losses", "logits", "best_logits", "last_logits") if not _same(first, second, name)]
+    names = ("losses", "logits", "best_logits", "last_logits", "train_logits")
+    arrays = [name for name in names if not _same(first, second, name)]
     numbers = [] if first.best_epoch == second.best_epoch else ["best_epoch"]
     states = [
         f"{part}.{name}"
@@ -76,18 +82,49 @@ def _same(first: Trained, second: Trained, name: str) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def feature_material(n: int = 60, n_classes: int = 3, **changes: Any) -> Material:
+def feature_material(n: int = 60, n_classes: int = 3, **changes: Any) -> Prepared:
     """Features that tell something of the votes."""
     rng = np.random.default_rng(3)
     shares = rng.dirichlet(np.ones(n_classes), size=n)
     inputs = (shares @ rng.normal(size=(n_classes, 4)) + 0.1 * rng.normal(size=(n, 4))).astype(np.float32)
     votes = Votes.from_counts(np.array([rng.multinomial(7, row) for row in shares]))
     values = {"name": "toy", "kind": "features", "checksum": "c" * 64, "inputs": inputs, "votes": votes}
-    return Material(**{**values, **changes})
+    return Prepared(**{**values, **changes})
+
+
+@dataclass
+class Here:
+    """A backend in this process, which other processes would take seconds to start; what was trained, in order."""
+
+    trained: list[Run] = field(default_factory=list)
+
+    def map(self, data: Prepared, tasks: Iterable[Task], tell: Tell, **options: Any) -> None:
+        for task in tasks:
+            if isinstance(task, Training):
+                self.trained.append(task.run)
+            Device("cpu").map(data, [task], tell, **options)
+
+
+def mixed_with_predictions(
+    votes: Votes, *, seed: int, folds: int, share: float, weight: float, logits: np.ndarray
+) -> Soft:
+    """Vote shares mixed with what other models predict for the items."""
+    probs = (1 - weight) * votes.probs + weight * softmax(logits)
+    return Soft(Targets(probs / probs.sum(axis=1, keepdims=True), votes.item_ids, votes.classes, "mixed"))
+
+
+# A made-up method with helper runs.
+CROSS_FITTED = Method(
+    "the vote share mixed with out-of-fold predictions",
+    "fixed",
+    mixed_with_predictions,
+    {"folds": 3, "share": 0.5, "weight": 0.5},
+    helper="sls",
+)
 
 
 @dataclass(frozen=True)
-class Deadly(RunConfig):
+class Deadly(Run):
     """A run during which the system ends its process, as it does for lack of memory."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,8 +133,33 @@ class Deadly(RunConfig):
         return super().to_dict()
 
 
-def feature_run(material: Material, method: str = "sls", seed: int = 0, **changes: Any) -> RunConfig:
+@dataclass(frozen=True)
+class Counted(Run):
+    """A run that leaves a mark in the folder `dataset` whenever another process than the one in `data` has trained it.
+
+    With seed 1 the system ends the first such process, with seed 2 every one.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        if os.getpid() != int(self.data):
+            folder = Path(self.dataset)
+            first = not (folder / "ended").exists()
+            if self.seed == 2 or (self.seed == 1 and first):
+                with (folder / "ended").open("a") as file:
+                    file.write(".")
+                os.kill(os.getpid(), signal.SIGKILL)
+            with (folder / f"{self.method}-{self.seed}.trained").open("a") as file:
+                file.write(".")
+        return super().to_dict()
+
+
+def feature_run(material: Prepared, method: str = "sls", seed: int = 0, **changes: Any) -> Run:
     """A run of a few hundredths of a second; changes of the recipe go by `recipe__name`."""
     recipe = {name.removeprefix("recipe__"): changes.pop(name) for name in list(changes) if name.startswith("recipe__")}
     short = replace(TrainConfig(epochs=2, batch_size=16), **recipe)
-    return RunConfig(material.name, material.checksum, method, seed, short, "mlp", **changes)
+    return Run(material.name, material.checksum, method, seed, short, "mlp", **changes)
+
+
+def items_trained_on(runs: Iterable[Run], data: Prepared) -> int:
+    """How many training items some runs pass in all their epochs."""
+    return sum(len(split_items(run, data).train) * run.recipe.epochs for run in runs)

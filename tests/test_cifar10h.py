@@ -129,8 +129,8 @@ def test_vote_level_brier_exceeds_soft_brier_by_the_vote_variance(cifar10h: Vote
 def test_overview(cifar10h: Votes) -> None:
     seen = overview(cifar10h)
     assert (seen.items, seen.votes, seen.ties, seen.unanimous, seen.annotators) == (10_000, 511_000, 3, 0.4393, None)
-    assert seen.advice.method == "soft"
-    assert overview(cifar10h.subsample(5, seed=0)).advice.method == "soft-smoothed"
+    assert seen.advice.method == "multipass"
+    assert overview(cifar10h.subsample(5, seed=0)).advice.method == "multipass"
     assert overview(cifar10h.subsample(10, seed=0)).advice.method == "multipass"
 
 

@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from votewise import InputError
 from votewise._files import whole_file
+from votewise.data import load_cifar10h, open_images
+from votewise.records import RecordStore
+from votewise.training.checkpoint import load_model, load_state
+
+
+def open_whole(path: str) -> None:
+    with whole_file(path):
+        pass
+
+
+@pytest.mark.parametrize("open_path", [load_cifar10h, open_images, load_model, load_state, RecordStore, open_whole])
+@pytest.mark.parametrize(
+    ("path", "got"),
+    [
+        ("é" * 5000, f"{'é' * 60 + '...'!r} has 5,000 characters"),
+        (f"{'d/' * 5000}x", f"{'d/' * 30 + '...'!r} has 10,001 characters"),
+        ("a\0b", r"'a\x00b' has characters that no path has"),
+        ("a\ud800b", r"'a\ud800b' has characters that no path has"),
+    ],
+    ids=["long", "deep", "zero", "half a character"],
+)
+def test_paths_that_no_system_can_look_up(open_path: Callable[[str], object], path: str, got: str) -> None:
+    with pytest.raises(InputError) as caught:
+        open_path(path)
+    assert str(caught.value) == f"a path must be one that the system can look up, but {got}. Check the path."
 
 
 def test_a_file_appears_when_the_block_is_done(tmp_path: Path) -> None:

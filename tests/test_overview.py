@@ -5,42 +5,43 @@ from __future__ import annotations
 import numpy as np
 
 from votewise import Votes, overview
+from votewise._overview import Advice
 
 
-def test_advice_follows_the_votes() -> None:
+def test_advice_follows_what_is_known_of_the_votes() -> None:
+    """Never the majority, also where all methods are the same: it is no method for probabilities."""
     rng = np.random.default_rng(0)
-    advised = {
-        votes: overview(Votes.from_counts(rng.multinomial(votes, rng.dirichlet(np.ones(3), size=200)))).advice.method
-        for votes in (2, 5, 6, 10, 11, 40)
-    }
-    assert advised == {
-        2: "soft-smoothed", 5: "soft-smoothed", 6: "multipass", 10: "multipass", 11: "soft", 40: "soft"
-    }  # fmt: skip
-    assert overview(Votes.from_counts([[3, 0], [0, 2]])).advice.method == "majority"
-    assert overview(Votes.from_probabilities([[0.5, 0.5]])).advice.method == "soft"
-    assert "collect more" in overview(Votes.from_counts([[1, 0], [0, 1]])).advice.reasons[0]
+    for votes in (2, 5, 10, 40):
+        drawn = Votes.from_counts(rng.multinomial(votes, rng.dirichlet(np.ones(3), size=200)))
+        assert overview(drawn).advice.method == "multipass"
+    assert overview(Votes.from_probabilities([[0.5, 0.5], [1.0, 0.0]])).advice.method == "sls"
+    for unanimous in (Votes.from_counts([[3, 0], [0, 2]]), Votes.from_probabilities([[1.0, 0.0]])):
+        assert overview(unanimous).advice == Advice(
+            "soft", ("Soft labels, multipass, sls and majority are all the same here: nobody disagrees.",)
+        )
+    assert overview(Votes.from_counts([[1, 0], [0, 1]])).advice.reasons == (
+        "Soft labels, multipass, sls and majority are all the same here: one vote per item says nothing about "
+        "disagreement; collect more.",
+    )
 
 
 def test_reasons_in_full() -> None:
-    """Half of the items are split evenly, so disagreement is measured without error in either half of the votes."""
-    few, some, many = (
-        overview(Votes.from_counts(np.repeat([[votes, 0], [votes - 1, 1]], 50, axis=0))).advice.reasons
-        for votes in (4, 8, 20)
+    counts = np.repeat([[4, 0], [3, 1]], 50, axis=0)
+    last = (
+        "If training is short or strongly regularised, take soft labels. To be sure, run votewise compare, which also "
+        "tries smoothed shares."
     )
-    assert few[:2] == (
+    assert overview(Votes.from_counts(counts)).advice.reasons[:3] == (
         "50% of the items show disagreement, which a majority label would discard.",
-        "A median of 4 votes per item is very few, so vote shares are noisy. Smoothed shares usually give the best "
-        "likelihood and accuracy when the model learns the task well, at some cost in calibration. Choose multipass (one "
-        "vote per epoch) if it mostly overfits, or if calibration and entropies matter.",
+        "Multipass trains on the votes themselves, one per epoch; the median is 4 votes per item. In our runs it "
+        "overfitted less than the vote shares, most clearly with few votes or long training.",
+        last,
     )
-    assert some[1] == (
-        "A median of 8 votes per item is few, so vote shares are noisy. Multipass (one vote per epoch) usually gives "
-        "better likelihoods than training on the shares themselves; where people disagree a lot, soft-smoothed may be "
-        "better still."
-    )
-    assert many[1] == (
-        "A median of 20 votes per item is many, so deliveries differ little and soft labels are the simplest. In long "
-        "training, multipass and sls tend to end slightly ahead, and in flatter minima."
+    assert overview(Votes.from_probabilities(counts / 4)).advice.reasons == (
+        "50% of the items show disagreement, which a majority label would discard.",
+        "The votes are shares without counts, so multipass cannot use them. SLS draws a label from the shares in every "
+        "epoch. In our runs it overfitted less than the shares themselves, most clearly in long training.",
+        last,
     )
 
 

@@ -10,14 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from limits import at_most
 from votewise import InputError, Votes, majority_labels, metrics, read_predictions, score, vote_share
+from votewise.metrics import METRICS, Reference
 from votewise.predictions import read_labels
 from votewise.statistics import Interval, wilson_interval
-
-NAMES = [
-    "soft_nll", "kl", "soft_brier", "accuracy", "ece", "ece_floor", "smooth_ece", "entropy_correlation", "jsd",
-    "manhattan", "soft_accuracy", "brier_reliability", "brier_resolution", "brier_uncertainty",
-]  # fmt: skip
 
 
 def simulate(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -27,28 +24,18 @@ def simulate(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return people, 0.8 * truth + 0.2 * rng.dirichlet(np.ones(4), size=n)
 
 
-def test_values_are_those_of_the_metrics() -> None:
+def test_values_are_those_of_the_catalogue() -> None:
     p, q = simulate(500)
-    found = score(p, q)
-    assert found.items == 500
-    assert list(found.metrics) == NAMES
-    y = p.argmax(axis=1)
-    parts = metrics.brier_parts(p, q)
-    expected = {
-        **{
-            name: getattr(metrics, name)(p, q)
-            for name in ("soft_nll", "kl", "soft_brier", "jsd", "manhattan", "soft_accuracy")
-        },
-        **{name: getattr(metrics, name)(y, q) for name in ("accuracy", "ece", "smooth_ece")},
-        "ece_floor": metrics.ece_floor(q).mean,
-        "entropy_correlation": metrics.entropy_correlation(p, q),
-        "brier_reliability": parts.reliability,
-        "brier_resolution": parts.resolution,
-        "brier_uncertainty": parts.uncertainty,
-    }
-    for name, interval in found.metrics.items():
-        assert math.isclose(interval.value, expected[name], abs_tol=1e-12), name
-        assert interval.low <= interval.value <= interval.high, name
+    votes = Votes.from_counts((12 * p).round().astype(np.int64))
+    y = np.random.default_rng(1).integers(0, 4, 500)
+    for labels in (None, y):
+        found = score(votes, q, labels)
+        assert found.items == 500
+        assert list(found.metrics) == list(METRICS)
+        reference = Reference(votes.probs, labels, np.full(500, 12))
+        for name, interval in found.metrics.items():
+            assert math.isclose(interval.value, METRICS[name].of(reference, q), abs_tol=1e-12), name
+            assert interval.low <= interval.value <= interval.high, name
 
 
 def test_ties_are_broken_as_by_the_majority_rule() -> None:
@@ -61,7 +48,13 @@ def test_ties_are_broken_as_by_the_majority_rule() -> None:
 def test_votes_and_targets_are_scored_as_their_shares() -> None:
     votes = Votes.from_counts([[3, 1], [0, 4], [2, 2]])
     q = [[0.6, 0.4], [0.1, 0.9], [0.3, 0.7]]
-    assert score(votes, q) == score(vote_share(votes), q) == score(votes.probs, q)
+    assert score(vote_share(votes), q) == score(votes.probs, q)
+    counted, shares = score(votes, q).metrics, score(votes.probs, q).metrics
+    assert {name for name in METRICS if counted[name] != shares[name]} == {"vote_ece", "vote_ece_floor"}
+    assert counted["vote_ece"].value == shares["vote_ece"].value
+    assert math.isnan(shares["vote_ece_floor"].value), (
+        "without the number of votes, nothing says what chance would show"
+    )
 
 
 def test_given_labels_replace_the_majority() -> None:
@@ -104,6 +97,33 @@ def test_a_calibrated_model_may_have_no_error() -> None:
     assert wrong["smooth_ece"].low > 0.2
 
 
+def test_calibration_against_few_votes_is_judged_by_their_number() -> None:
+    """A right model's error against drawn votes is below its floor's upper end, and may be zero; a wrong one's is not."""
+    rng = np.random.default_rng(4)
+    q = rng.dirichlet(np.ones(3), size=600)
+    votes = Votes.from_counts(np.array([rng.multinomial(4, row) for row in q]))
+    right, wrong = score(votes, q).metrics, score(votes, np.roll(q, 1, axis=1)).metrics
+    assert right["vote_ece"].value <= right["vote_ece_floor"].high
+    assert right["vote_ece"].low == 0
+    assert wrong["vote_ece"].low > wrong["vote_ece_floor"].high
+    floor = metrics.vote_ece_floor(q, 4)
+    assert right["vote_ece_floor"] == Interval(floor.mean, floor.low, floor.high)
+
+
+def test_intervals_of_vote_ece_cover_the_truth() -> None:
+    """Overconfident predictions of votes, three on each item."""
+
+    def found(n: int, seed: int) -> Interval:
+        rng = np.random.default_rng(seed)
+        truth = rng.dirichlet(np.ones(3), size=n)
+        votes = Votes.from_counts(np.array([rng.multinomial(3, row) for row in truth]))
+        return score(votes, (truth**3) / (truth**3).sum(axis=1, keepdims=True), bins=5, seed=seed).metrics["vote_ece"]
+
+    truth = found(100_000, seed=99).value
+    hits = [interval.low <= truth <= interval.high for interval in (found(500, seed) for seed in range(100))]
+    assert sum(hits) >= 87, sum(hits)  # 95 expected; fewer than 87 has a chance below 1 in 1,000
+
+
 def test_infinite_and_undefined_scores_have_no_interval() -> None:
     found = score([[0.5, 0.5], [1.0, 0.0], [0.2, 0.8]], [[1.0, 0.0], [1.0, 0.0], [0.2, 0.8]]).metrics
     assert found["soft_nll"].value == math.inf
@@ -141,6 +161,16 @@ def test_items_without_predictions_are_left_out_and_new_classes_kept() -> None:
     assert joined.item_ids.tolist() == ["c", "a"]
     assert joined.classes == ("cat", "dog", "emu")
     np.testing.assert_allclose(probs, [[0.8, 0.2, 0], [0.1, 0.9, 0]])
+
+
+def test_predictions_of_many_classes_are_read_in_time_that_grows_with_their_number() -> None:
+    classes = [f"c{number}" for number in range(20_000)]
+    votes = Votes.from_counts(np.eye(3, 20_000, dtype=int), item_ids=["a", "b", "c"], classes=classes)
+    table = pl.DataFrame({"item": ["a", "b", "c"], **dict.fromkeys(reversed(classes), 1 / 20_000)})
+    with at_most(megabytes=500, seconds=4):
+        joined, probs = read_predictions(table, votes)
+    assert joined.classes == votes.classes
+    assert (probs == 1 / 20_000).all()
 
 
 def test_predictions_without_ids_go_by_position() -> None:

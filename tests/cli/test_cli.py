@@ -13,16 +13,13 @@ import numpy as np
 import pytest
 
 from votewise import Multipass, Votes, read_votes, score
-from votewise.cli.main import main, program
-from votewise.experiments import METHODS
+from votewise.cli.main import COMMANDS, load_command, main
+from votewise.delivery import METHODS
 from votewise.experiments.run import DEVICES
 from votewise.models import MODELS
-from votewise.papers.same_target import suite_names
 
 VOTES = "item,annotator,label\nc,x,cat\nc,y,cat\nc,z,dog\na,x,dog\na,y,dog\nb,x,cat\nb,y,bird\n"
 PREDICTIONS = "item,bird,cat,dog\na,0.1,0.1,0.8\nb,0.3,0.5,0.2\nc,0.1,0.6,0.3\n"
-
-COMMANDS = [command.name for command in program.registered_commands]
 
 
 @pytest.fixture
@@ -48,35 +45,85 @@ def test_help_fits_a_screen() -> None:
     assert out.returncode == 0
     assert len(out.stdout.splitlines()) <= 24
     summaries = out.stdout.split("Commands:")[1].strip().splitlines()
-    assert [line.split()[0] for line in summaries] == COMMANDS, "one line per command"
+    assert [line.split()[0] for line in summaries] == list(COMMANDS), "one line per command"
     assert not any("..." in line for line in summaries), "no summary is cut"
 
 
 def test_help_lists_what_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     """Lists that are spelled out in the help, since importing them would slow every start."""
-    for command, names in (("reproduce", suite_names()), ("train", MODELS), ("predict", DEVICES)):
+    for command, names in (("train", [*MODELS, "encoder:NAME_OR_FOLDER"]), ("predict", DEVICES)):
         assert main([command, "--help"]) == 0
         shown = " ".join(capsys.readouterr().out.split())
-        assert f"{', '.join(list(names)[:-1])} or {list(names)[-1]}" in shown
+        assert f"{', '.join(names[:-1])} or {names[-1]}" in shown
 
 
 def test_a_new_method_reaches_the_help() -> None:
     script = (
-        "import sys; from votewise.experiments import METHODS; METHODS['novel'] = METHODS['soft']; "
+        "import sys; from votewise.delivery import METHODS; METHODS['novel'] = METHODS['soft']; "
         "from votewise.cli.main import main; sys.exit(main([sys.argv[1], '--help']))"
     )
     for command in ("deliver", "train", "compare"):
         out = subprocess.run([sys.executable, "-c", script, command], capture_output=True, text=True, check=True)
-        assert "dirichlet-fitted, novel." in " ".join(out.stdout.split())
+        assert "dirichlet-fitted, novel." in " ".join(out.stdout.split()).replace("- ", "-")
 
 
 def test_help_is_light() -> None:
     script = (
         "import sys; from votewise.cli.main import main; main(['--help']); "
-        "sys.exit(str([name for name in ('torch', 'polars', 'scipy', 'rich') if name in sys.modules]))"
+        "heavy = ('torch', 'polars', 'scipy', 'rich', 'numpy', 'votewise.votes', 'votewise.cli.commands'); "
+        "sys.exit(str([name for name in heavy if name in sys.modules]))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert out.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_are_what_the_list_says(name: str) -> None:
+    command = load_command(name)
+    assert command.name == name
+    assert (command.help or "").splitlines()[0] == COMMANDS[name]
+
+
+def test_options_stand_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--help"]) == 0
+    sections = re.split(r"^(\w+):\n", capsys.readouterr().out, flags=re.MULTILINE)
+    shown = {
+        title: re.findall(r"^  (?:-\w, )?(--[\w-]+|[A-Z]+)", text, re.MULTILINE)
+        for title, text in zip(sections[1::2], sections[2::2], strict=True)
+    }
+    assert list(shown) == ["Arguments", "Options", "Inputs", "Training", "Votes"]
+    assert shown["Arguments"] == ["VOTES"]
+    assert {"--output", "--method", "--json", "--quiet", "--help"} <= set(shown["Options"])
+    assert shown["Inputs"] == ["--images", "--features", "--text", "--text-column"]
+    assert "--device" in shown["Training"]
+    assert "--annotator" in shown["Votes"]
+    assert main(["predict", "--help"]) == 0
+    assert "Training:" not in capsys.readouterr().out, "an option shared with a group stands in no group elsewhere"
+
+
+def complete(words: str) -> tuple[list[str], set[str]]:
+    """What bash offers at the end of a line, and the modules of votewise that were loaded for it."""
+    script = (
+        "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); sys.argv = ['votewise']; "
+        "from votewise.cli.main import main; main([])"
+    )
+    environment = {"_VOTEWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    out = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    return out.stdout.split(), {name for name in out.stderr.split() if name.startswith("votewise.")}
+
+
+def test_completion_lists_commands_without_loading_them() -> None:
+    offered, loaded = complete("votewise d")
+    assert offered == [name for name in COMMANDS if name.startswith("d")]
+    assert not any(name.startswith("votewise.cli.commands") for name in loaded)
+
+
+def test_completion_of_a_command_loads_it_alone() -> None:
+    offered, loaded = complete("votewise score --la")
+    assert offered == ["--labels", "--label", "--label-bins"]
+    assert [name for name in loaded if name.startswith("votewise.cli.commands.")] == ["votewise.cli.commands.score"]
 
 
 def test_every_command_has_help_json_and_quiet(capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,7 +145,7 @@ def test_inspect_json(folder: Path) -> None:
     seen = json.loads(out.stdout)
     assert list(seen) == [
         "items", "classes", "annotators", "votes", "votes_per_item", "unanimous", "ties", "entropy", "fleiss_kappa",
-        "krippendorff_alpha", "reliability", "advice",
+        "krippendorff_alpha", "ordinal_alpha", "reliability", "advice", "reading",
     ]  # fmt: skip
     assert (seen["items"], seen["classes"], seen["annotators"], seen["votes"]) == (3, ["bird", "cat", "dog"], 3, 7)
     assert seen["votes_per_item"] == {"min": 2, "median": 2.0, "mean": pytest.approx(7 / 3), "max": 3}
@@ -106,15 +153,18 @@ def test_inspect_json(folder: Path) -> None:
     assert list(seen["entropy"]) == ["mean", "median", "max"]
     assert list(seen["advice"]) == ["method", "reasons"]
     assert seen["advice"]["method"] in METHODS
+    assert seen["reading"] == {"form": "long", "item": ["item"], "annotator": "annotator", "label": "label"}
 
 
 def test_inspect_for_people(folder: Path) -> None:
     out = run("inspect", "votes.csv")
     assert out.returncode == 0
     assert "7 (2 to 3 per item, median 2, mean 2.33)" in out.stdout
-    assert "Start with: soft-smoothed" in out.stdout
+    assert "Start with: multipass" in out.stdout
     assert (
         out.stderr == "votewise: read as long table, items in 'item', annotators in 'annotator', labels in 'label'.\n"
+        "votewise: one row per vote · item = item · annotator = annotator · label = label · "
+        "first: c, x, cat; c, y, cat; c, z, dog\n"
     )
     assert run("inspect", "votes.csv", "-q").stderr == ""
 
@@ -133,8 +183,8 @@ def test_deliver(folder: Path, method: str) -> None:
     assert told["item_ids"] == ["c", "a", "b"]
     assert told["classes"] == ["bird", "cat", "dog"]
     array = np.load("out.npy")
-    delivery = METHODS[method].build(read_votes("votes.csv"), 3, 1)
-    if METHODS[method].hard:
+    delivery = METHODS[method].deliver(read_votes("votes.csv"), seed=3)
+    if METHODS[method].gives == "labels":
         assert array.dtype.kind == "i"
         np.testing.assert_array_equal(array, [delivery.labels(epoch) for epoch in range(7)])  # type: ignore[attr-defined]
     else:
@@ -171,7 +221,7 @@ def test_score_json(folder: Path) -> None:
     seen = json.loads(out.stdout)
     people = read_votes("votes.csv")
     probs = np.array([[0.1, 0.6, 0.3], [0.1, 0.1, 0.8], [0.3, 0.5, 0.2]])
-    expected = score(people.probs, probs)
+    expected = score(people, probs)
     assert seen["items"] == 3
     assert list(seen["metrics"]) == list(expected.metrics)
     for name, interval in expected.metrics.items():
@@ -184,8 +234,13 @@ def test_score_for_people_and_with_labels(folder: Path, capsys: pytest.CaptureFi
     np.save("labels.npy", np.array([1, 2, 1]))
     assert main(["score", "votes.csv", "predictions.csv", "--labels", "labels.npy", "--bins", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "3 items"
-    assert any(line.startswith("accuracy") and "1.0000" in line for line in lines)
+    assert lines[0].split()[:2] == ["3", "items"]
+    assert any(line.startswith("accuracy (true label)") and "1.0000" in line for line in lines)
+    assert any(line.startswith("ECE (votes)") for line in lines)
+    assert main(["score", "votes.csv", "predictions.csv"]) == 0
+    titles = [line.partition("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert titles.count("accuracy (majority)") == 1
+    assert not any("true label" in title for title in titles)
 
 
 def test_score_notes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,7 +261,7 @@ def test_datasets(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     text = capsys.readouterr().out
     assert "cifar10h-counts.npy: differs" in text
     assert "comes with votewise[demo]" in text
-    assert main(["datasets", "chaosnli", "--json"]) == 0
+    assert main(["datasets", "lewidi-armis", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["folder"] == str(folder)
     assert [file["state"] for file in told["datasets"][0]["files"]] == ["not found"] * 3
@@ -217,8 +272,13 @@ def test_datasets(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 BAD = {
     "no such file": (
         ["inspect", "nope.csv"],
-        "votewise: the table must be a file, but 'nope.csv' does not exist. Check the path.",
+        "votewise: cannot find 'nope.csv'.\n",
     ),
+    "no such file, but one of nearly that name": (
+        ["score", "votes.csv", "prediction.csv"],
+        "votewise: cannot find 'prediction.csv'. Did you mean 'predictions.csv'?\n",
+    ),
+    "no such folder": (["inspect", "nowhere/votes.csv"], "votewise: cannot find 'nowhere/votes.csv'.\n"),
     "a folder": (["inspect", "."], "votewise: the table must be a file, but '.' is a folder. Name a file inside it."),
     "a wrong method": (
         ["deliver", "votes.csv", "-m", "multipas", "-o", "x.npy"],
@@ -231,8 +291,8 @@ BAD = {
         "votewise: the method must be a delivery, but mixup mixes batches.",
     ),
     "a wrong output": (
-        ["deliver", "votes.csv", "-m", "soft", "-o", "x.csv"],
-        "votewise: the output must end in .npy, but got 'x.csv'. Rename it.",
+        ["deliver", "votes.csv", "-m", "soft", "-o", "x.txt"],
+        "votewise: the output must end in .npy, .csv, .parquet, but got 'x.txt'. Rename it.",
     ),
     "no output folder": (
         ["deliver", "votes.csv", "-m", "soft", "-o", "no/x.npy"],
@@ -240,7 +300,7 @@ BAD = {
     ),
     "a wrong form": (
         ["inspect", "votes.csv", "--form", "tall"],
-        "votewise: form must be one of long, wide, counts, probabilities, but got 'tall'.",
+        "votewise: form must be one of long, wide, counts, probabilities, one-hot, lists, survey, but got 'tall'.",
     ),
     "a wrong column": (["inspect", "votes.csv", "--item", "thing"], "votewise: the item column 'thing' must exist"),
     "a class too few": (

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,13 +18,12 @@ from PIL import Image
 
 from votewise import read_votes
 from votewise.cli.main import main
-from votewise.experiments.catalog import METHODS
-from votewise.experiments.compare import ComparisonPlan, comparison_runs
-from votewise.experiments.inputs import join_inputs
-from votewise.experiments.material import Material
-from votewise.experiments.recipes import default_recipe
-from votewise.experiments.run import RunConfig, split_items
-from votewise.experiments.table_inputs import open_features
+from votewise.data import Prepared, join_inputs, open_features, prepare
+from votewise.delivery.methods import METHODS
+from votewise.experiments.backends.processes import Processes
+from votewise.experiments.defaults import default_recipe
+from votewise.experiments.grid import Grid
+from votewise.experiments.run import Run, split_items
 from votewise.records import RecordStore, RunRecord
 
 KINDS = np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]])
@@ -159,14 +159,14 @@ def test_compare_as_a_process_and_again_from_its_records(here: Path, capsys: pyt
     assert "ítem" in seen.words
     assert EVIL in seen.words
     assert seen.tags.count("img") == 12
-    assert all(source.startswith("data:image/png;base64,") for source in seen.loaded)
+    assert all(source.startswith("data:image/webp;base64,") for source in seen.loaded)
 
-    written = {path: path.stat().st_mtime_ns for path in (here / "runs").rglob("*.json")}
-    assert len(written) == 4
+    written = {path: path.stat().st_mtime_ns for path in (here / "runs").rglob("record.json")}
+    assert len(written) == 5  # four runs, and the data
     (here / "report.html").unlink()
     assert told(capsys, *command[3:-1]) == {**said, "trained": 0}
     assert (here / "report.html").read_text(encoding="utf-8") == page
-    assert {path: path.stat().st_mtime_ns for path in (here / "runs").rglob("*.json")} == written
+    assert {path: path.stat().st_mtime_ns for path in (here / "runs").rglob("record.json")} == written
 
     more = [word.replace("soft, sls", "majority,soft,sls") for word in command[3:-1]]
     assert told(capsys, *more)["trained"] == 2  # the new method alone
@@ -174,15 +174,15 @@ def test_compare_as_a_process_and_again_from_its_records(here: Path, capsys: pyt
     out, err = capsys.readouterr()
     assert "votewise: 6 of 6 runs are in runs already." in err
     assert "votewise: the report is in report.html; open it in a browser." in err
-    assert "60 items with images, 240 votes, in 3 classes (long table, items in 'item'" in out
-    assert "vs majority" in out
+    assert "votes: 60 items, 240 votes, 3 classes (long table, items in 'item'" in out
+    assert "majority" in out
     assert (out + err).count("60 of 60 images were resized") == 1
     assert "60 of 60 images were resized" in Page((here / "report.html").read_text(encoding="utf-8")).words
 
 
 def test_the_best_epoch_is_chosen_on_items_that_are_not_scored(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = told(capsys, "compare", "votes.csv", "--text", "texts.csv", "--epochs", "2", "--seeds", "1", "--methods", "soft", "--at", "best", "--runs", "runs")  # fmt: skip
-    assert said["comparisons"][0]["title"] == "votes, after the best epoch"  # type: ignore[index]
+    assert said["comparisons"][0]["title"] == "votes, all votes"  # type: ignore[index]
     config = json.loads(next((here / "runs").rglob("record.json")).read_text(encoding="utf-8"))["record"]["config"]
     assert (config["selected"], config["held_out"]) == (0.1, 0.2)
     page = Page((here / "report.html").read_text(encoding="utf-8"))
@@ -190,7 +190,32 @@ def test_the_best_epoch_is_chosen_on_items_that_are_not_scored(here: Path, capsy
     assert any(word in page.words for word in ("meow", "bark", "tweet"))  # the texts themselves are shown
 
 
-def record(config: RunConfig, material: Material, failed: bool) -> RunRecord:
+def test_five_seeds_score_every_item_once_and_methods_may_have_options(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (
+        "compare", "votes.csv", "--features", "features.csv", "--epochs", "1", "--methods", "soft,sls:hold=2,sls",
+        "--backend", "device", "--device", "cpu",
+    )  # fmt: skip
+    said = told(capsys, *arguments, "--runs", "runs")
+    assert [row["method"] for row in said["comparisons"][0]["rows"]] == ["soft", "sls", "sls:hold=2"]  # type: ignore[index]
+    scored: dict[str, list[int]] = {}
+    for each in RecordStore("runs").records():
+        run = Run.from_dict(each.config)
+        assert (run.folds, run.held_out) == (5, 0.2)
+        scored.setdefault(run.label, []).extend(each.arrays["held_out"].tolist())
+    assert sorted(scored) == ["sls", "sls:hold=2", "soft"]
+    assert all(sorted(rows) == list(range(60)) for rows in scored.values())
+    told(capsys, *arguments, "--runs", "drawn", "--held-out", "0.3", "--seeds", "1")
+    assert {(each.config.get("folds"), each.config["held_out"]) for each in RecordStore("drawn").records()} == {
+        (None, 0.3)
+    }
+    assert "the backend must be one of processes, device, ray, but got 'rai'. Did you mean 'ray'?" in complaint(
+        capsys, *arguments, "--backend", "rai"
+    )
+
+
+def record(config: Run, material: Prepared, failed: bool) -> RunRecord:
     """What a run might have left."""
     if failed:
         return RunRecord(config=config.to_dict(), status="failed", failure="it was not its day.")
@@ -207,8 +232,8 @@ def record(config: RunConfig, material: Material, failed: bool) -> RunRecord:
 
 def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     votes = read_votes("votes.csv")
-    material = join_inputs(votes, open_features("features.csv"), name="votes")
-    plan = ComparisonPlan(("soft", "sls"), 3, "mlp", default_recipe(material, epochs=2))
+    material = prepare(join_inputs(votes, open_features("features.csv"), name="votes"))
+    runs = Grid(("soft", "sls"), range(3), folds=5).runs(material, default_recipe(material, epochs=2))
     arguments = (
         "compare",
         "votes.csv",
@@ -221,20 +246,23 @@ def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: 
         "--epochs",
         "2",
     )
-    for folder, failed in (("some", {("sls", 1)}), ("all", {("sls", 0), ("sls", 1), ("soft", 2)})):
-        for config in comparison_runs(plan, material):
+    for folder, failed in (
+        ("some", {("sls", 1)}),
+        ("all", {(method, seed) for method in ("soft", "sls") for seed in range(3)}),
+    ):
+        for config in runs:
             RecordStore(folder).write(record(config, material, (config.method, config.seed) in failed))
     said = told(capsys, *arguments, "--runs", "some", code=1)
     assert said["trained"] == 0
-    assert said["failed"] == ["sls, seed 1, failed and its seed is left out: it was not its day."]
-    assert [len(row["per_seed"]) for row in said["comparisons"][0]["rows"]] == [2, 2]  # type: ignore[index]
+    assert said["failed"] == ["sls, seed 1, is left out: it was not its day."]
+    assert [row["seeds"] for row in said["comparisons"][0]["rows"]] == [[0, 1, 2], [0, 2]]  # type: ignore[index]
     assert (
-        "sls, seed 1, failed and its seed is left out: it was not its day."
+        "sls, seed 1, is left out: it was not its day."
         in Page((here / "report.html").read_text(encoding="utf-8")).words
     )
     (here / "report.html").unlink()
     assert complaint(capsys, *arguments, "--runs", "all", "-q", code=1) == (
-        "nothing can be compared, since a run failed on every seed (sls, soft; the first: it was not its day). "
+        "nothing can be compared, since no run has a finite score (soft, sls; the first: it was not its day). "
         "Change the recipe; --retry-failed repeats failed runs."
     )
     assert not (here / "report.html").exists()
@@ -286,7 +314,7 @@ def test_a_report_that_cannot_be_written_costs_no_results(
         assert said["report"] is None
         assert [row["method"] for row in said["comparisons"][0]["rows"]] == ["soft", "sls"]
     else:
-        assert "vs soft" in out
+        assert "NLL vs" in out
     assert not (here / "large.html").exists()
 
 
@@ -301,10 +329,10 @@ def test_runs_that_cannot_be_kept_cost_no_results(
     monkeypatch.setattr(RecordStore, "write", refuse)
     assert main([*QUICK, "--methods", "soft,majority", "--runs", "runs"]) == 1
     out, err = capsys.readouterr()
-    assert "vs soft" in out
+    assert "NLL vs" in out
     assert err.endswith(
         "votewise: the report is in report.html; open it in a browser.\n"
-        "votewise: some runs were not saved: [Errno 28] No space left on device. Check space and permissions of --runs.\n"
+        "votewise: some runs were not saved: [Errno 28] No space left on device. Check space and permissions of 'runs'.\n"
     )
     assert "majority" in Page((here / "report.html").read_text(encoding="utf-8")).words
 
@@ -312,19 +340,19 @@ def test_runs_that_cannot_be_kept_cost_no_results(
 def test_one_seed_and_one_epoch_in_plain_words(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*QUICK]) == 0
     out = capsys.readouterr().out
-    assert "Model mlp, 1 epoch, batches of 16" in out
+    assert "model mlp, held out 0.2, folds 5, epochs 1, batch size 16" in out
     assert "One seed allows no test." in out
-    assert "±" not in out
+    assert "± 0." not in out
     words = Page((here / "report.html").read_text(encoding="utf-8")).words
-    assert "Lowest soft NLL: " in words
-    assert "±" not in words
+    assert "reach a soft NLL of " in words
+    assert "± 0." not in words
 
 
 def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     message = complaint(capsys, *QUICK, "--learning-rate", "1000", "-q", code=1)
     assert message == (
-        "nothing can be compared, since a run failed on every seed (soft, sls; the first: its soft NLL is infinite, since "
-        "it gives probability 0 to classes that people chose). Change the recipe; --retry-failed repeats failed runs."
+        "nothing can be compared, since no run has a finite score (soft, sls; the first: its soft NLL is not finite, as when "
+        "classes that people chose get probability 0). Change the recipe; --retry-failed repeats failed runs."
     )
 
 
@@ -342,7 +370,7 @@ def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytes
         (("--features", "features.csv", "--methods", "soft,soft"), "methods must be different, but got 'soft', 'soft'. Name each once."),
         (("--features", "features.csv", "--learning-rate", "-1"), "--learning-rate must be a number from 1e-09 to 1000, but got -1.0. Pass one in that range."),
         (("--features", "features.csv", "--held-out", "0"), "the share held out must be a number from 0.01 to 0.8, but got 0.0. Pass one in that range."),
-        (("--features", "features.csv", "--at", "first"), "at must be one of last, best, but got 'first'. Pick one of those."),
+        (("--features", "features.csv", "--at", "first"), "--at must be one of last, best, but got 'first'. Pick one of those."),
         (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but got 'keep'. Pick one of those."),
         (("--features", "features.csv", "--size", "7"), "--size is for --images, but got --features. Leave it out."),
         (("--images", "images", "--size", "7"), "small-cnn needs images of at least 8 pixels on each side, but they are 7 x 7. Choose a larger --size."),
@@ -383,11 +411,15 @@ def test_votes_that_a_method_cannot_deliver_are_refused_before_training(
     message = complaint(capsys, "compare", "shares.csv", "--features", "features.csv", "--methods", "soft,multipass")
     told = (
         "multipass needs the number of votes for each class, but these votes are probabilities, which do not say how many "
-        "people voted. Give counts or single votes, or use a method that needs shares only (soft, sls): see "
+        "people voted. Give counts or single votes, or use a method that needs shares only (soft, sls)."
     )
-    assert message == f"{told}--methods."
+    assert message == told
     message = complaint(capsys, "train", "shares.csv", "--features", "features.csv", "-o", "model.safetensors")
-    assert message == f"{told}--method (-m)."
+    assert message == told
+    message = complaint(
+        capsys, "compare", "votes.csv", "--features", "features.csv", "--methods", "soft-smoothed:epsilon=2"
+    )
+    assert message == "soft-smoothed:epsilon must be a number from 0 to 1, but got 2.0. Pass one in that range."
 
 
 def test_ctrl_c_says_what_was_saved(
@@ -396,7 +428,7 @@ def test_ctrl_c_says_what_was_saved(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("votewise.experiments.execution.execute", stop)
+    monkeypatch.setattr(Processes, "map", stop)
     arguments = ["compare", "votes.csv", "--features", "features.csv", "--methods", "soft,sls", "--seeds", "1"]
     assert main(arguments) == 130
     assert "saved" not in capsys.readouterr().err, "nothing is, without --runs"
@@ -476,12 +508,15 @@ def test_a_model_that_is_not_even_a_number_is_not_saved(
 ) -> None:
     import torch
 
-    import votewise.training
+    from votewise.training import runs
 
-    def last_step_explodes(model: torch.nn.Module, *_: object, **__: object) -> None:
+    real = runs.train_classifier
+
+    def last_step_explodes(model: torch.nn.Module, *rest: Any, **options: Any) -> None:
+        real(model, *rest, **options)
         next(model.parameters()).data.fill_(float("nan"))
 
-    monkeypatch.setattr(votewise.training, "train_classifier", last_step_explodes)
+    monkeypatch.setattr(runs, "train_classifier", last_step_explodes)
     for share in ("0", "0.2"):
         message = complaint(
             capsys,
@@ -510,7 +545,7 @@ def test_training_on_everything(here: Path, capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert "m.safetensors: ngram, soft, trained on 48 items" in out
     assert "12 held-out items" in out
-    assert "entropy_correlation" in out
+    assert "entropy correlation" in out
 
 
 def test_ids_are_predicted_as_the_votes_write_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -570,8 +605,9 @@ def test_what_train_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     (here / "broken").mkdir()
     (here / "broken" / "a.png").write_bytes(b"no image")
     write_table(here / "one.csv", ("item", "label"), ("a", "x"))
-    assert 'every image must be readable, but 1 of 1 cannot be read ("a.png: cannot identify' in complaint(
-        capsys, "train", "one.csv", "--images", "broken", "-o", "m.safetensors"
+    assert (
+        "every image must be readable, but 1 of 1 cannot be read ('a.png: it is no PNG, JPEG, WebP or BMP"
+        in complaint(capsys, "train", "one.csv", "--images", "broken", "-o", "m.safetensors")
     )
     assert not (here / "m.safetensors").exists()
 
@@ -657,4 +693,38 @@ def test_few_items(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "p.csv: 1 item x 2 classes (x, y)\n"
     assert "a split must leave at least one item on each side" in complaint(
         capsys, "train", "few.csv", "--images", "few.npz", "--held-out", "0.1", "-o", "m.safetensors"
+    )
+
+
+# --- pairs of texts
+
+
+def test_pairs_of_texts_from_votes_to_predictions(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (here / "texts.csv").open(encoding="utf-8", newline="") as file:
+        singles = list(csv.reader(file))[1:]
+    pairs = [(item, f"first of {number:02}", text) for number, (item, text) in enumerate(singles)]
+    write_table(here / "pairs.csv", ("item", "premise", "hypothesis"), *pairs)
+    inputs = ("--text", "pairs.csv", "--text-column", "premise,hypothesis")
+    said = told(capsys, "compare", "votes.csv", *inputs, "--epochs", "8", "--seeds", "1", "--methods", "soft,sls", "--runs", "runs")  # fmt: skip
+    words = Page((here / "report.html").read_text(encoding="utf-8")).words
+    shown = [text for _, first, text in pairs if first in words]
+    assert len(shown) == 12
+    assert all(text in words for text in shown)
+    comparison = said["comparisons"][0]  # type: ignore[index]
+    assert comparison["rows"][0]["per_seed"][0] < comparison["no_model"]["mean"]
+
+    told(capsys, "train", "votes.csv", *inputs, "--epochs", "2", "-o", "m.safetensors")
+    # The model knows the names of both columns.
+    told(capsys, "predict", "m.safetensors", "--text", "pairs.csv", "-o", "p.npy")
+    told(capsys, "predict", "m.safetensors", *inputs, "-o", "same.npy")
+    told(capsys, "predict", "m.safetensors", *inputs[:2], "--text-column", "hypothesis,premise", "-o", "swapped.npy")
+    probs = np.load("p.npy")
+    np.testing.assert_array_equal(probs, np.load("same.npy"))
+    assert not np.allclose(probs, np.load("swapped.npy"), atol=1e-6)
+    assert complaint(capsys, "predict", "m.safetensors", *inputs[:3], "premise", "-o", "x.npy") == (
+        "the model takes pairs of texts, but got --text-column premise. Name two, with a comma between."
+    )
+    told(capsys, "train", "votes.csv", "--text", "texts.csv", "--epochs", "1", "-o", "single.safetensors")
+    assert complaint(capsys, "predict", "single.safetensors", *inputs, "-o", "x.npy") == (
+        "the model takes single texts, but got --text-column premise,hypothesis. Name one."
     )

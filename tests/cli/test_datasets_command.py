@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from votewise.cli.main import main
-from votewise.datasets import DATASETS, Dataset
-from votewise.datasets.catalog import DataFile
+from votewise.data import RELEASES, Release
+from votewise.data.releases import DataFile
 
 CONTENT = b"votes" * 1000
 
@@ -43,8 +43,8 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         url = f"http://127.0.0.1:{server.server_port}/toy.bin"
         file = DataFile("toy.bin", f"sha256:{hashlib.sha256(CONTENT).hexdigest()}", url)
         unpacked = DataFile("toy/unpacked", f"md5:{'0' * 32}", exact=False)
-        toy = Dataset("a toy [of tests]", "images only, no votes", "none", "nobody", "example.org", ((unpacked, file),))
-        monkeypatch.setitem(DATASETS, "toy", toy)
+        toy = Release("a toy [of tests]", "images only, no votes", "none", "nobody", "example.org", ((unpacked, file),))
+        monkeypatch.setitem(RELEASES, "toy", toy)
         yield folder
         server.shutdown()
         thread.join()
@@ -133,7 +133,7 @@ def test_what_comes_with_a_package(toy: Path, capsys: pytest.CaptureFixture[str]
         (["toy", "cifar10h"], "votewise: datasets takes no argument, NAME, or fetch NAME, but got 'toy cifar10h'. "),
         (
             ["fetch", "cifar10"],
-            "votewise: the data set must be one of vader, cifar10h, chaosnli, popquorn, svhn, cifar100",
+            "votewise: the data set must be one of vader, cifar10h, chaosnli-snli, chaosnli-mnli, chaosnli-alphanli, popq",
         ),
         (["fetch", "toy", "more"], "Usage: votewise datasets [OPTIONS] [fetch] [NAME]"),
     ],

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from process_work import wait_until
+from limits import HANGS
+from process_work import started, wait_until
 from votewise.cli.main import main
 
 VOTES = "item,annotator,label\n" + "".join(f"i{n},p{a},{'ab'[(n * a) % 2]}\n" for n in range(40) for a in range(3))
@@ -75,26 +76,11 @@ def test_options_of_images_are_refused_with_others(files: Path, capsys: pytest.C
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_stopped_command_leaves_nothing_and_says_so(files: Path, number: signal.Signals, code: int) -> None:
     before = sorted(path.name for path in files.iterdir())
-    script = [
-        sys.executable,
-        "-m",
-        "votewise",
-        "deliver",
-        "counts.npy",
-        "-m",
-        "sls",
-        "--epochs",
-        "5000000",
-        "-o",
-        "l.npy",
-    ]
-    # A shell's background jobs ignore SIGINT, and what they start inherits that.
-    running = subprocess.Popen(
-        script, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    )
-    wait_until(lambda: any(path.suffix == ".part" for path in files.iterdir()), within=30)
-    running.send_signal(number)
-    _, error = running.communicate(timeout=30)
+    command = ("-m", "votewise", "deliver", "counts.npy", "-m", "sls", "--epochs", "5000000", "-o", "l.npy")
+    with started(*command, folder=files) as running:
+        wait_until(lambda: any(path.suffix == ".part" for path in files.iterdir()))
+        running.send_signal(number)
+        _, error = running.communicate(timeout=HANGS)
     assert error == "votewise: stopped before the end.\n"
     # Python ends itself by SIGINT if the interrupt came while a dataclass was being made; to a shell that is 130, too.
     assert running.returncode in (code, -signal.SIGINT)
@@ -103,7 +89,7 @@ def test_a_stopped_command_leaves_nothing_and_says_so(files: Path, number: signa
 
 def votewise(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     script = [sys.executable, "-m", "votewise", *arguments]
-    return subprocess.run(script, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(script, cwd=folder, capture_output=True, text=True, timeout=HANGS, check=False)
 
 
 def test_a_full_disk_is_told_before_the_work(files: Path, tiny_disk: Path) -> None:

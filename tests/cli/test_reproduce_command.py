@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from paper_runs import paper_material, write_store
+from small_runs import Here
 from votewise.cli.main import main
-from votewise.experiments import run
-from votewise.experiments.diagnosis_store import diagnoses_of
-from votewise.papers.same_target import suites
-from votewise.records import RecordStore, RunRecord
+from votewise.data import Dataset
+from votewise.data.images import ImageArrays
+from votewise.experiments.backends.processes import Processes
+from votewise.experiments.measure import measurement_store
+from votewise.papers import same_target
+from votewise.papers.paper import Paper
+from votewise.papers.same_target import PAPER
+from votewise.records import RecordStore, Results, RunRecord, add_batch, result_columns
 
 Screen = pytest.CaptureFixture[str]
 Measured = tuple[list[str], RecordStore]
@@ -23,8 +31,14 @@ Measured = tuple[list[str], RecordStore]
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A smaller tiny suite, for the time."""
-    monkeypatch.setattr(suites, "_TINY_ITEMS", 250)
-    monkeypatch.setattr(suites, "_TINY_EPOCHS", 1)
+    monkeypatch.setattr(same_target, "PAPER", with_tiny(epochs=1))
+
+
+def with_tiny(**recipe: Any) -> Paper:
+    """The paper with a tiny suite of 250 items, and some changes of its recipe."""
+    tiny = PAPER.suites["tiny"]
+    changed = replace(tiny, items=250, recipe=lambda: replace(tiny.recipe(), **recipe))
+    return replace(PAPER, suites={**PAPER.suites, "tiny": changed})
 
 
 def command(released: Path, folder: Path, *more: str) -> list[str]:
@@ -66,23 +80,17 @@ def test_tiny_from_data_to_numbers(
         assert line["published"] is None, "the paper did no such small runs"
         assert line["distance"] is None
 
-    monkeypatch.setattr(
-        "votewise.experiments.execution.train_run_with_models",
-        lambda *_, **__: pytest.fail("what is there is not trained again"),
-    )
-    monkeypatch.setattr(
-        "votewise.experiments.execution._on_cores", lambda *_: pytest.fail("what is there is not trained again")
-    )
+    monkeypatch.setattr(Processes, "map", lambda *_, **__: pytest.fail("what is there is not trained again"))
     assert main(tiny) == 0
     shown = capsys.readouterr()
-    assert re.search(r"^soft +\n  soft_nll +1 +\d\.\d{4} +\d\.\d{4}\n", shown.out, re.MULTILINE)
+    assert re.search(r"^soft *\n  soft_nll +1 +\d\.\d{4} +\d\.\d{4}\n", shown.out, re.MULTILINE)
     assert "published" not in shown.out
     assert main([*tiny, "--dry-run"]) == 0
     assert capsys.readouterr().out == "All 4 runs are there already.\n"
 
 
 def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("votewise.experiments.estimate._measured_rate", lambda *_: 1000.0)
+    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
     assert main(command(released, tmp_path, "--dry-run", "--jobs", "1")) == 0
     assert capsys.readouterr().out.splitlines() == [
         "  soft: 10 runs",
@@ -113,20 +121,36 @@ def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monke
     assert list(tmp_path.iterdir()) == []
 
 
+def test_stored_results_are_extended_in_their_precision(released: Path, tmp_path: Path, capsys: Screen) -> None:
+    """Also on a CPU, where runs would be in fp32; those of other data or precision could not be added."""
+    checksum = PAPER.load(PAPER.suites["main"], released).checksum
+    runs = [{"method": method, "votes": None, "hold": 1, "seed": 0} for method in ("sls", "multipass")]
+    origin = {"paper": "arXiv 2605.20642", "data": checksum, "precision": "bf16"}
+    numbers = {"soft_nll_best": np.array([0.5, 0.6])}
+    stored = tmp_path / "results"
+    add_batch(Results(result_columns(runs), numbers, origin=origin), stored)
+    extend = ("--extend", "--results", str(stored), "--dry-run", "--json")
+    assert main(command(released, tmp_path, *extend, "--suite", "family", "--seeds", "1", "--diagnostics")) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert [config["method"] for config in plan["todo"]] == ["deterministic-control", "shuffled-sls"]
+    assert {config["recipe"]["precision"] for config in plan["todo"]} == {"bf16"}
+    assert plan["diagnoses"] == 2
+    tiny = PAPER.load(PAPER.suites["tiny"], released).checksum
+    for more, of_runs in ((("--precision", "fp32"), f"all are on {checksum[:8]} in fp32"),
+                          (("--suite", "tiny"), f"tiny are on {tiny[:8]} in bf16")):  # fmt: skip
+        assert main(command(released, tmp_path, *extend, *more)) == 2
+        assert capsys.readouterr().err == (
+            f"votewise: runs that extend stored results must be on their data {checksum[:8]} in bf16, but those of the "
+            f"suite {of_runs}. Name other results, or leave out --extend.\n"
+        )
+
+
 @pytest.mark.usefixtures("small")
 def test_a_run_that_fails_is_told_and_gives_exit_1(
     released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dataclasses import replace
-
-    recipe = suites.paper_recipe()
-    monkeypatch.setattr(suites, "paper_recipe", lambda: replace(recipe, learning_rate=1e30))
-
-    def in_this_process(configs: object, material: object, _jobs: object, _listener: object, keeper: object) -> None:
-        for config in configs:  # type: ignore[attr-defined]
-            keeper.keep(config, run.train_run(config, material), {})  # type: ignore[attr-defined, arg-type]
-
-    monkeypatch.setattr("votewise.experiments.execution._on_cores", in_this_process)
+    monkeypatch.setattr(same_target, "PAPER", with_tiny(epochs=1, learning_rate=1e30))
+    monkeypatch.setattr(Processes, "map", lambda _, *arguments, **options: Here().map(*arguments, **options))
     tiny = command(released, tmp_path, "--suite", "tiny", "--seeds", "1")
     assert main(tiny) == 1
     shown = capsys.readouterr()
@@ -135,9 +159,7 @@ def test_a_run_that_fails_is_told_and_gives_exit_1(
         "votewise: soft, seed 0, failed: the training loss became NaN or infinite in epoch 1. Lower the learning rate, or "
         "check the inputs."
     )
-    monkeypatch.setattr(
-        "votewise.experiments.execution._on_cores", lambda *_: pytest.fail("failed runs are done again only if asked")
-    )
+    monkeypatch.setattr(Processes, "map", lambda *_, **__: pytest.fail("failed runs are done again only if asked"))
     assert main([*tiny, "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {"runs": 4, "failed": 4, "lines": []}
     assert main([*tiny, "--dry-run", "--retry-failed", "--json"]) == 0
@@ -149,10 +171,9 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     """A command on a store in which all is done and measured, and that store."""
     material, store = paper_material(), RecordStore(tmp_path / "runs")
     write_store(store, material, seeds=1, suite="main")
-    monkeypatch.setattr("votewise.papers.same_target.reproduce.load_cifar10h", lambda _: None)
-    monkeypatch.setattr("votewise.experiments.material.Material.of_images", lambda *_: material)
-    monkeypatch.setattr("votewise.papers.same_target.reproduce.load_outliers", lambda *_: [])
-    monkeypatch.setattr("votewise.experiments.estimate._measured_rate", lambda *_: 1000.0)
+    data = Dataset("cifar10h", ImageArrays(None, material.inputs), material.votes, material.checksum, material.labels)
+    monkeypatch.setattr(same_target, "PAPER", replace(PAPER, datasets={"cifar10h": lambda _: data}, outliers=()))
+    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
     suite = ["--suite", "main", "--seeds", "1", "--precision", "bf16", "--diagnostics"]
     return command(tmp_path, tmp_path, *suite), store
 
@@ -160,7 +181,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
 def test_a_way_that_could_not_be_measured_gives_exit_1(measured: Measured, capsys: Screen) -> None:
     arguments, store = measured
     assert main(arguments) == 0
-    known = diagnoses_of(store)
+    known = measurement_store(store)
     (barrier,) = (record for record in known.records() if "barrier" in record.config)
     failed = RunRecord(config=barrier.config, status="failed", failure="an error of cuDNN")
     known.write(failed, replace=True)
@@ -177,7 +198,7 @@ def test_a_way_that_could_not_be_measured_gives_exit_1(measured: Measured, capsy
 
 def test_a_damaged_run_without_diagnosis_is_counted_once(measured: Measured, capsys: Screen) -> None:
     arguments, store = measured
-    shutil.rmtree(diagnoses_of(store).folder)
+    shutil.rmtree(measurement_store(store).folder)
     (store.folder / store.ids()[0] / "arrays.npz").write_bytes(b"")
     assert main([*arguments, "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
@@ -190,7 +211,7 @@ def test_a_damaged_run_without_diagnosis_is_counted_once(measured: Measured, cap
     [
         (
             ["same-targets"],
-            "the paper must be one of same-target, but got 'same-targets'. Did you mean 'same-target'?",
+            "the paper must be one of same-target, soft-labels, but got 'same-targets'. Did you mean 'same-target'?",
         ),
         (
             ["same-target", "--suite", "maine"],

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ import pytest
 
 from votewise.cli.main import main
 from votewise.records import RecordStore, RunRecord
+
+STORED = Path(__file__).resolve().parents[2] / "results" / "same-target"
 
 
 def run(method: str, seed: int, votes: int | None = None, **changes: Any) -> RunRecord:
@@ -237,3 +240,36 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "--help"]) == 0
     text = capsys.readouterr().out
     assert all(option in text for option in ("--method", "--status", "--export", "--json", "--quiet"))
+
+
+def test_stored_results_by_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What came when, what it completed, what was compared on which seeds, and what was never kept."""
+    assert main(["runs", str(STORED)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("batch 1 (466511953f): 135 runs, 6,362 kB\n")
+    assert "\nsls                      all            1  0–9" in out
+    assert "\ncompared between runs: barrier on seeds 0–9\n" in out
+    assert "\nmissing in 135 runs: scaled_soft_nll_last, vote_ece_last, vote_ece_floor_last, train_soft_nll\n" in out
+    assert "\nbatch 2 (9210a75a18): numbers of 135 earlier runs, 6 kB\n" in out
+    assert main(["runs", str(STORED), "--json", "--method", "mixup"]) == 0
+    first, second, *_ = json.loads(capsys.readouterr().out)["batches"]
+    assert [run["seed"] for run in first["runs"]] == list(range(10))
+    assert {run["method"] for run in first["runs"]} == {"mixup"}
+    assert first["compared"]["soft.shared"] == list(range(10))
+    assert first["missing"]["train_soft_nll"] == 135
+    assert (second["runs"], second["completed"]) == ([], 135)
+    table = tmp_path / "runs.csv"
+    assert main(["runs", str(STORED), "--export", str(table), "-q"]) == 0
+    exported = pl.read_csv(table)
+    assert len(exported) >= 135
+    assert exported.filter(pl.col("config.batch") == 1)["numbers.vote_ece_best"].null_count() == 0
+
+
+def test_a_damaged_batch_is_listed_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(STORED, tmp_path / "results", ignore=shutil.ignore_patterns(".lock"))
+    damaged = tmp_path / "results" / "466511953f56b878dab0550c40b6a349" / "arrays.npz"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    assert main(["runs", str(tmp_path / "results")]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("batch 2 (9210a75a18)")
+    assert "\n1 cannot be read:\n  466511953f  the batch of results in " in out

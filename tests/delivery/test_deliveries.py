@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from strategies import votes
 from votewise import SLS, Delivery, HardDelivery, InputError, Majority, Multipass, Soft, Votes, dirichlet_smoothed
-from votewise.experiments import METHODS
+from votewise.delivery import METHODS
 
-BUILD = {name: method.build for name, method in METHODS.items()}
+BUILD = {name: partial(method.deliver, seed=0) for name, method in METHODS.items()}
 
 
 @pytest.mark.parametrize("name", BUILD)
@@ -25,14 +26,14 @@ def test_any_order_and_any_batch_give_the_same_targets(
     assume(
         name != "dirichlet-fitted" or table.counts.sum(axis=1).max() > 1
     )  # one vote per item says nothing about a prior
-    delivery = BUILD[name](table, seed, 1)
+    delivery = METHODS[name].deliver(table, seed=seed)
     whole = delivery.targets(epoch)
     assert whole.shape == (table.n_items, table.n_classes)
     assert whole.dtype == np.float32
     np.testing.assert_allclose(whole.sum(axis=1), 1, atol=1e-6)
     asked = data.draw(st.lists(st.integers(0, table.n_items - 1), max_size=20))
     np.testing.assert_array_equal(delivery.targets(epoch, asked), whole[np.array(asked, dtype=int)])
-    np.testing.assert_array_equal(BUILD[name](table, seed, 1).targets(epoch), whole)
+    np.testing.assert_array_equal(METHODS[name].deliver(table, seed=seed).targets(epoch), whole)
     if isinstance(delivery, HardDelivery):
         labels = delivery.labels(epoch, asked)
         assert labels.dtype == np.int64
@@ -46,13 +47,13 @@ def test_an_item_keeps_its_labels_in_every_subset_and_order(
     name: str, table: Votes, seed: int, epoch: int, data: st.DataObject
 ) -> None:
     rows = data.draw(st.lists(st.integers(0, table.n_items - 1), min_size=1, unique=True))
-    part = BUILD[name](table.take(rows), seed, 1).targets(epoch)
-    np.testing.assert_array_equal(part, BUILD[name](table, seed, 1).targets(epoch)[rows])
+    part = METHODS[name].deliver(table.take(rows), seed=seed).targets(epoch)
+    np.testing.assert_array_equal(part, METHODS[name].deliver(table, seed=seed).targets(epoch)[rows])
 
 
 @pytest.mark.parametrize("name", BUILD)
 def test_hard_is_what_the_catalogue_says(name: str) -> None:
-    assert isinstance(BUILD[name](Votes.from_counts([[1, 2]]), 0, 1), HardDelivery) == METHODS[name].hard
+    assert isinstance(BUILD[name](Votes.from_counts([[1, 2]])), HardDelivery) == (METHODS[name].gives == "labels")
 
 
 def test_epochs_beyond_64_bits_are_refused() -> None:
@@ -69,7 +70,7 @@ def test_every_delivery_of_the_package_is_in_the_catalogue() -> None:
         own = [child for child in kind.__subclasses__() if child.__module__.startswith("votewise")]
         return {leaf for child in own for leaf in leaves(child)} or {kind}
 
-    built = {type(build(Votes.from_counts([[1, 2], [3, 0]]), 0, 1)) for build in BUILD.values()}
+    built = {type(build(Votes.from_counts([[1, 2], [3, 0]]))) for build in BUILD.values()}
     assert leaves(Delivery) == built
 
 
@@ -78,14 +79,15 @@ import sys
 from hashlib import sha256
 import numpy as np
 from votewise import Votes
-from votewise.experiments import METHODS
+from votewise.delivery import METHODS
 names = "deterministic-control label-smoothing majority multipass shuffled-sls sls soft".split()
 rng = np.arange(600).reshape(60, 10) * 7919 % 11
 table = Votes.from_counts(rng + (rng.sum(axis=1, keepdims=True) == 0), item_ids=[f"image_{i:03}.png" for i in range(60)])
 digest = sha256()
 for name in names:
     for hold in (1, 5):
-        delivery = METHODS[name].build(table, 3, hold)
+        options = {"hold": hold} if "hold" in METHODS[name].options and hold > 1 else {}
+        delivery = METHODS[name].deliver(table, seed=3, options=options)
         for epoch in (0, 1, 2, 50, 199):
             digest.update(np.ascontiguousarray(delivery.targets(epoch, np.arange(60)[::-1]), dtype="<f4").tobytes())
 digest.update(table.subsample(5, seed=1).counts.astype("<i8").tobytes())
@@ -165,7 +167,7 @@ def test_wrong_items(items: object, message: str) -> None:
 
 @pytest.mark.parametrize("name", BUILD)
 def test_wrong_epochs(name: str) -> None:
-    delivery = BUILD[name](Votes.from_counts([[1, 2]]), 0, 1)
+    delivery = BUILD[name](Votes.from_counts([[1, 2]]))
     for epoch in (-1, 0.5, None):
         with pytest.raises(InputError, match="epoch must be a whole number of at least 0"):
             delivery.targets(epoch)  # type: ignore[arg-type]
@@ -175,10 +177,10 @@ def test_wrong_epochs(name: str) -> None:
 @pytest.mark.parametrize("source", [[[0.5, 0.5]], np.eye(2), None])
 def test_only_votes_are_delivered(name: str, source: object) -> None:
     with pytest.raises(InputError, match=r"Build (them|votes) with"):
-        BUILD[name](source, 0, 1)  # type: ignore[arg-type]
+        BUILD[name](source)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", [-5, True, 0.5, "a"])
 def test_seeds_of_the_control_are_checked_as_given(seed: object) -> None:
     with pytest.raises(InputError, match=f"seed must be a whole number of at least 0, but got {seed!r}"):
-        BUILD["deterministic-control"](Votes.from_counts([[1, 2]]), seed, 1)  # type: ignore[arg-type]
+        METHODS["deterministic-control"].deliver(Votes.from_counts([[1, 2]]), seed=seed)  # type: ignore[arg-type]

@@ -16,10 +16,18 @@ from torch import Tensor, nn
 
 from oracles.curvature import dense_hessian
 from small_runs import IMAGES, feature_material, feature_run
-from votewise.datasets import OutlierImages
-from votewise.experiments.material import Material
-from votewise.experiments.measure import FULL, Plan, Subject, measure_barrier, measure_run, shared_items
-from votewise.experiments.run import RunConfig, Split, model_maker, split_items
+from votewise.data import Outliers
+from votewise.data.dataset import Prepared
+from votewise.experiments.measure import (
+    FULL,
+    MEASUREMENTS,
+    MeasuredRun,
+    Plan,
+    items_measured_in_all_runs,
+    measure_barrier,
+    measure_run,
+)
+from votewise.experiments.run import Run, Split, model_maker, split_items
 from votewise.models import MODELS
 from votewise.models.resnet import ResNet18
 from votewise.training.runs import State
@@ -39,9 +47,9 @@ MATERIAL = feature_material(
     N_ITEMS, N_CLASSES, kind="images", inputs=faint_images(N_ITEMS, 4), labels=CHANCE.integers(0, N_CLASSES, N_ITEMS)
 )
 RECIPE = replace(IMAGES, mean=MEAN, std=STD)
-RUN = RunConfig("toy", MATERIAL.checksum, "sls", 3, RECIPE, "small-cnn", selected=0.05)
+RUN = Run("toy", MATERIAL.checksum, "sls", 3, RECIPE, "small-cnn", selected=0.05)
 OUTLIERS = [
-    OutlierImages(name, faint_images(50, contrast), np.zeros(50, dtype=np.int64), f"{name}.npz")
+    Outliers(name, faint_images(50, contrast), np.zeros(50, dtype=np.int64), f"{name}.npz")
     for name, contrast in (("faint", 4), ("strong", 5))
 ]
 # Two images with nearly equal scores may be ordered either way; this is how much of an AUROC one pair is.
@@ -53,13 +61,13 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def weights(config: RunConfig, material: Material, seed: int) -> State:
+def weights(config: Run, material: Prepared, seed: int) -> State:
     """Of a network that has seen some items, sure enough of itself for temperatures to tell."""
     torch.manual_seed(seed)
     model = model_maker(config, material)().train()
     with torch.no_grad():
         model.head.weight *= 10
-        model(Subject(config, material, "cpu").inputs(np.arange(30)))
+        model(MeasuredRun(config, material, "cpu").network_inputs(np.arange(30)))
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
@@ -97,8 +105,8 @@ class Measured:
 @pytest.fixture(scope="module")
 def measured() -> Measured:
     state = weights(RUN, MATERIAL, seed=0)
-    subject, plan = Subject(RUN, MATERIAL, "cpu"), Plan(ood=True, features=True)
-    return Measured(network(state), *measure_run(subject, {"best": state}, plan, OUTLIERS), split_items(RUN, MATERIAL))
+    subject, plan = MeasuredRun(RUN, MATERIAL, "cpu", OUTLIERS), Plan(ood=True, features=True)
+    return Measured(network(state), *measure_run(subject, {"best": state}, plan), split_items(RUN, MATERIAL))
 
 
 def certainty(logits: np.ndarray, temperature: float) -> np.ndarray:
@@ -158,7 +166,7 @@ def let_in(familiar: np.ndarray, strange: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("outliers", OUTLIERS, ids=lambda outliers: outliers.name)
-def test_each_score_tells_outliers_as_its_definition_does(measured: Measured, outliers: OutlierImages) -> None:
+def test_each_score_tells_outliers_as_its_definition_does(measured: Measured, outliers: Outliers) -> None:
     bank = features_of(measured.model, prepared(MATERIAL.inputs[measured.split.train]))
     familiar, strange = prepared(MATERIAL.inputs[measured.split.held_out]), prepared(outliers.images)
     for name, score in scores(measured.model, bank).items():
@@ -188,7 +196,7 @@ def test_the_table_has_no_other_scores(measured: Measured) -> None:
 def test_neighbours_that_are_not_there_are_not_asked_for() -> None:
     run = replace(RUN, held_out=0.9, selected=0.0)
     state, rows = weights(run, MATERIAL, seed=0), split_items(run, MATERIAL)
-    numbers, _ = measure_run(Subject(run, MATERIAL, "cpu"), {"best": state}, Plan(ood=True), OUTLIERS[:1])
+    numbers, _ = measure_run(MeasuredRun(run, MATERIAL, "cpu", OUTLIERS[:1]), {"best": state}, Plan(ood=True))
     assert len(rows.train) == 30
     assert {f"knn_{k}" for k in (1, 5, 10, 200)} & {name.split("/")[1] for name in numbers} == {
         "knn_1", "knn_5", "knn_10",
@@ -204,7 +212,7 @@ def test_neighbours_that_are_not_there_are_not_asked_for() -> None:
 
 @pytest.mark.parametrize("where", ["held_out", "shared"])
 def test_features_and_their_lengths(measured: Measured, where: str) -> None:
-    rows = measured.split.held_out if where == "held_out" else shared_items(MATERIAL)
+    rows = measured.split.held_out if where == "held_out" else items_measured_in_all_runs(MATERIAL)
     features = features_of(measured.model, prepared(MATERIAL.inputs[rows]))
     found = measured.arrays[f"{where}_features"]
     assert found.dtype == np.float16
@@ -214,7 +222,7 @@ def test_features_and_their_lengths(measured: Measured, where: str) -> None:
 
 @pytest.mark.parametrize("where", ["held_out", "shared"])
 def test_maps_are_of_the_class_people_chose_and_of_the_one_the_model_does(measured: Measured, where: str) -> None:
-    rows = measured.split.held_out if where == "held_out" else shared_items(MATERIAL)
+    rows = measured.split.held_out if where == "held_out" else items_measured_in_all_runs(MATERIAL)
     images = prepared(MATERIAL.inputs[rows])
     with torch.no_grad():
         activation = measured.model.stages(images)
@@ -230,10 +238,24 @@ def test_maps_are_of_the_class_people_chose_and_of_the_one_the_model_does(measur
 
 
 def test_only_what_the_plan_wants_is_measured(measured: Measured) -> None:
-    subject, states = Subject(RUN, MATERIAL, "cpu"), {"best": measured.model.state_dict()}
-    assert measure_run(subject, states, Plan(), OUTLIERS) == ({}, {})
-    numbers, arrays = measure_run(subject, states, Plan(features=True), OUTLIERS)
+    subject, states = MeasuredRun(RUN, MATERIAL, "cpu", OUTLIERS), {"best": measured.model.state_dict()}
+    assert measure_run(subject, states, Plan()) == ({}, {})
+    numbers, arrays = measure_run(subject, states, Plan(features=True))
     assert (numbers, arrays.keys()) == ({}, measured.arrays.keys())
+
+
+def test_a_made_up_measurement_is_one_row(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def size(
+        subject: MeasuredRun, weights: Mapping[str, State], plan: Plan
+    ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        return {f"{when}/size": sum(value.numel() for value in state.values()) for when, state in weights.items()}, {}
+
+    monkeypatch.setitem(MEASUREMENTS, "size", size)
+    plan, states = Plan(others=("size",)), {"best": measured.model.state_dict()}
+    assert not plan.is_empty
+    numbers, _ = measure_run(MeasuredRun(RUN, MATERIAL, "cpu"), states, plan)
+    assert numbers == {"best/size": sum(value.numel() for value in states["best"].values())}
+    assert plan.to_dict() == {**Plan().to_dict(), "others": ["size"]}
 
 
 class TestCurvature:
@@ -241,7 +263,7 @@ class TestCurvature:
 
     material = feature_material(150)
     run = feature_run(material)
-    subject = Subject(run, material, "cpu")
+    subject = MeasuredRun(run, material, "cpu")
     rows = split_items(run, material).held_out
 
     def states(self) -> dict[str, State]:
@@ -271,9 +293,11 @@ class TestCurvature:
             rows = self.slices()[name]
             model = self.subject.model(states[when])
             targets = torch.tensor(self.material.votes.probs[rows], dtype=torch.float32)
-            hessian = dense_hessian(model, self.subject.inputs(rows), targets).double()
+            hessian = dense_hessian(model, self.subject.network_inputs(rows), targets).double()
             found = {part: numbers[f"{when}/{name}/{part}"] for part in ("items", "loss", "largest", "trace")}
-            loss = -(targets.numpy() * log_softmax(logits_of(model, self.subject.inputs(rows)), axis=1)).sum(axis=1)
+            loss = -(targets.numpy() * log_softmax(logits_of(model, self.subject.network_inputs(rows)), axis=1)).sum(
+                axis=1
+            )
             assert found["items"] == len(rows)
             assert found["loss"] == pytest.approx(loss.mean(), rel=1e-5)
             assert found["largest"] == pytest.approx(torch.linalg.eigvalsh(hessian)[-1].item(), rel=1e-3)
@@ -300,7 +324,7 @@ class TestBarrier:
 
     def loss_between(self, states: list[State], position: float, seen: np.ndarray | None) -> float:
         """Mean soft NLL of the held-out items on the way, the norms' statistics taken from the items seen, if any."""
-        subject, rows = Subject(self.run, self.material, "cpu"), split_items(self.run, self.material).held_out
+        subject, rows = MeasuredRun(self.run, self.material, "cpu"), split_items(self.run, self.material).held_out
         mixed = {
             name: (1 - position) * value + position * states[1][name] if value.is_floating_point() else value
             for name, value in states[0].items()
@@ -309,15 +333,15 @@ class TestBarrier:
         if seen is not None:
             for norm in (module for module in model.modules() if isinstance(module, nn.BatchNorm2d)):
                 norm.momentum = 1.0
-            model.train()(subject.inputs(seen))
-        logits = logits_of(model.eval(), subject.inputs(rows))
+            model.train()(subject.network_inputs(seen))
+        logits = logits_of(model.eval(), subject.network_inputs(rows))
         return float(-(self.material.votes.probs[rows] * log_softmax(logits, axis=1)).sum(axis=1).mean())
 
     def test_both_ways(self, monkeypatch: pytest.MonkeyPatch) -> None:
         narrow = replace(MODELS["resnet18"], build=lambda n_classes, _shape: ResNet18(n_classes, width=4))
         monkeypatch.setitem(MODELS, "resnet18", narrow)
         states = [weights(self.run, self.material, seed) for seed in (0, 1)]
-        numbers, arrays = measure_barrier(Subject(self.run, self.material, "cpu"), states)
+        numbers, arrays = measure_barrier(MeasuredRun(self.run, self.material, "cpu"), states)
         split = split_items(self.run, self.material)
         np.testing.assert_allclose(arrays["positions"], np.arange(21) / 20, atol=1e-12)
         for name, seen in (("plain", None), ("recalibrated", split.train[:12])):

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from process_work import add, gone, wait_until
-from votewise.experiments.processes import cores, in_processes
+from limits import HANGS
+from process_work import add, gone, started, wait_until
+from votewise.experiments.backends.processes import cores, in_processes
 
 TESTS = Path(__file__).parents[1]
 
@@ -40,6 +42,24 @@ def test_a_process_that_is_killed_breaks_all_that_is_unfinished() -> None:
             outcomes[place].result()
 
 
+def test_tasks_are_taken_as_they_are_begun() -> None:
+    """They may hold weights, and two for each process are out at a time."""
+    taken: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        for task in range(9):
+            taken.append(task)
+            yield task
+
+    for done, (_, future) in enumerate(
+        in_processes(add, tasks(), jobs=1, setup=add.set_base, setup_arguments=(0,)), start=1
+    ):
+        assert len(taken) <= done + 3, "those of two that end together, and the next two"
+        assert future.result() < 9
+    assert taken == list(range(9))
+    assert list(in_processes(add, [], jobs=1)) == []
+
+
 def test_an_interrupt_while_workers_start_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     real = ProcessPoolExecutor.submit
 
@@ -61,49 +81,58 @@ def test_cores() -> None:
     assert 1 <= cores() <= (os.cpu_count() or 1)
 
 
-def start(folder: Path) -> tuple[subprocess.Popen[bytes], list[int]]:
-    """A process with two workers that would work for a minute, and their ids."""
-    parent = subprocess.Popen([sys.executable, TESTS / "process_work.py", folder], start_new_session=True)
-    wait_until(lambda: len(list(folder.glob("*.pid"))) == 2, within=60)
-    return parent, [int(path.stem) for path in folder.glob("*.pid")]
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="who is left is read from /proc")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_workers_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> None:
-    parent, workers = start(tmp_path)
-    try:
+@pytest.mark.parametrize(
+    ("how", "ignoring"),
+    [
+        (signal.SIGKILL, ()),
+        (signal.SIGINT, ()),
+        (signal.SIGTERM, ()),
+        (signal.SIGTERM, (signal.SIGINT,)),
+        (signal.SIGINT, (signal.SIGTERM,)),
+    ],
+)
+def test_workers_end_with_their_parent(
+    tmp_path: Path, how: signal.Signals, ignoring: Collection[signal.Signals]
+) -> None:
+    """The parent has two workers that would work for long, and nothing signals them."""
+    with started(TESTS / "process_work.py", tmp_path, folder=tmp_path, ignoring=ignoring) as parent:
+        wait_until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
+        workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
         assert not any(map(gone, workers))
-        os.kill(parent.pid, how)  # the parent alone: nothing signals the workers
-        wait_until(lambda: all(map(gone, workers)), within=10)
-        assert parent.wait(timeout=10) != 0
-    finally:
-        for process in (*workers, parent.pid):
-            if not gone(process):
-                os.kill(process, signal.SIGKILL)
-        parent.wait()
+        os.kill(parent.pid, how)
+        wait_until(lambda: all(map(gone, workers)))
+        assert parent.wait(timeout=HANGS) != 0
 
 
 def test_a_script_without_a_guard_ends_with_a_hint_and_does_not_hang(tmp_path: Path) -> None:
     script = tmp_path / "no_guard.py"
     script.write_text(
         "from math import sqrt\n"
-        "from votewise.experiments.processes import in_processes\n"
+        "from votewise.experiments.backends.processes import in_processes\n"
         "for _, future in in_processes(sqrt, [4.0], jobs=1):\n"
         "    future.result()\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=HANGS, check=False)
     assert done.returncode == 1
     assert "Put what the script does under if __name__ == '__main__':." in done.stderr
 
 
-def test_a_demo_without_a_guard_names_the_guard(tmp_path: Path) -> None:
+def test_a_comparison_without_a_guard_names_the_guard(tmp_path: Path) -> None:
     script = tmp_path / "no_guard.py"
-    script.write_text("from votewise.experiments.demo import run_demo\nrun_demo(1, jobs=1)\n")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
+    script.write_text(
+        "from small_runs import feature_material, feature_run\n"
+        "from votewise.experiments import execute, find_backend\n"
+        "data = feature_material()\n"
+        "execute([feature_run(data)], data, backend=find_backend('processes', jobs=1))\n"
+    )
+    there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=HANGS, check=False, env=there
+    )
     assert done.returncode == 1
     assert done.stderr.endswith(
         "votewise._errors.VotewiseError: a training process ended unexpectedly: the system ended it, probably for lack of "
-        "memory, or the calling script does not do its work under if __name__ == '__main__':. Add that line, or call again "
-        "with fewer jobs.\n"
+        "memory, or the calling script does not do its work under if __name__ == '__main__':. Finished runs are kept; add "
+        "that line, or call again with fewer jobs.\n"
     )

@@ -1,35 +1,32 @@
-"""Runs from votes to record, and suites of them: only missing runs are done, and finished ones are kept."""
+"""Runs from votes to record: what identifies them, their split, their labels, what is kept of them."""
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from small_runs import Deadly, feature_material, feature_run
+from small_runs import CROSS_FITTED, feature_material, feature_run
 from votewise import SLS, Soft, Votes, metrics
-from votewise._errors import InputError, VotewiseError
-from votewise.experiments import estimate, run
-from votewise.experiments.catalog import METHODS
-from votewise.experiments.estimate import expected_seconds, training_images
-from votewise.experiments.execution import Keeping, Listener, execute, missing_runs
-from votewise.experiments.material import Material
+from votewise._errors import InputError
+from votewise.data.dataset import Prepared
+from votewise.delivery.methods import METHODS
+from votewise.experiments import run
 from votewise.experiments.run import (
-    RunConfig,
+    Run,
     choose_device,
+    helpers,
     make_job,
-    make_record,
+    out_of_fold,
+    record_training,
     softmax,
     split_items,
+    split_runs,
     train_run,
-    train_run_with_models,
 )
-from votewise.records import RecordStore, RunRecord, differences, run_id, same_result
+from votewise.records import RunRecord, record_differences
 from votewise.training import TrainConfig, train_job
 
 MATERIAL = feature_material()
@@ -42,51 +39,58 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
-    """Train in this process instead of others, which take seconds to start; what was trained, in order."""
-    trained: list[RunConfig] = []
-
-    def in_this_process(
-        configs: Sequence[RunConfig], material: Material, _jobs: int | None, _listener: Listener, keeper: Any
-    ) -> None:
-        for config in configs:
-            trained.append(config)
-            keeper.keep(config, train_run(config, material), {})
-
-    monkeypatch.setattr("votewise.experiments.execution._on_cores", in_this_process)
-    return trained
-
-
 # -- names --------------------------------------------------------------------------------------------------------
 
 
 def test_every_part_of_a_config_changes_the_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = TrainConfig(mean=(0.5,), std=(0.5,))
-    config = RunConfig("data", "sum", "soft", 0, recipe, "mlp")
+    recipe = TrainConfig(mean=(0.5,), std=(0.5,), schedule="step")
+    config = Run("data", "sum", "soft", 0, recipe, "mlp")
     changed = {
-        "dataset": "other", "data": "other", "method": "sls", "seed": 1, "model": "ngram", "votes": 5, "hold": 2,
-        "held_out": 0.3, "selected": 0.1,
+        "dataset": "other", "data": "other", "method": "sls", "seed": 1, "model": "ngram", "votes": 5,
+        "held_out": 0.3, "selected": 0.1, "folds": 5, "helper": (0, 5),
     }  # fmt: skip
     recipes = {
         "epochs": 21, "batch_size": 255, "optimizer": "sgd", "learning_rate": 0.02, "weight_decay": 2e-4,
-        "momentum": 0.8, "nesterov": True, "decayed": "weights", "schedule": "step", "crop": 1, "fill": "mean",
-        "flip": True, "mean": (0.4,), "std": (0.4,), "mixup": 1.0, "precision": "bf16",
+        "momentum": 0.8, "nesterov": True, "decayed": "weights", "schedule": "epoch", "crop": 1, "fill": "mean",
+        "flip": True, "mean": (0.4,), "std": (0.4,), "mixup": 1.0, "precision": "bf16", "warm_up": 0.1, "micro_batch": 8,
     }  # fmt: skip
-    assert set(changed) | {"recipe"} == {field.name for field in fields(RunConfig)}
+    assert set(changed) | {"recipe", "options"} == {field.name for field in fields(Run)}
     assert set(recipes) == {field.name for field in fields(TrainConfig)}
     variants = [config, *(replace(config, **{name: value}) for name, value in changed.items())]
     variants += [replace(config, recipe=replace(recipe, **{name: value})) for name, value in recipes.items()]
-    ids = [run_id(variant.to_dict()) for variant in variants]
+    sls = Run("data", "sum", "sls", 0, recipe, "mlp")
+    variants += [replace(sls, options=(("hold", hold),)) for hold in (2, 5)]
+    variants += [replace(config, method="soft-smoothed", options=(("epsilon", share),)) for share in (0.2, 0.3)]
+    ids = [variant.id for variant in variants]
     monkeypatch.setattr(run, "RUN_VERSION", run.RUN_VERSION + 1)
-    ids.append(run_id(config.to_dict()))
-    assert len(set(ids)) == len(ids) == 1 + 9 + 16 + 1
+    ids.append(config.id)
+    assert len(set(ids)) == len(ids) == 1 + 10 + 18 + 4 + 1
+
+
+def test_what_is_newer_than_stored_runs_is_written_only_if_set() -> None:
+    old = {
+        "dataset", "data", "method", "seed", "recipe", "model", "votes", "hold", "held_out", "selected", "version"
+    }  # fmt: skip
+    plain = feature_run(MATERIAL)
+    assert set(plain.to_dict()) == old
+    held = replace(plain, options=(("hold", 4),))
+    assert (set(held.to_dict()), held.to_dict()["hold"], held.label) == (old, 4, "sls:hold=4")
+    smoothed = replace(plain, method="soft-smoothed", folds=4, helper=(1, 3), options=(("epsilon", 0.2),))
+    newer = {"folds": 4, "helper": [1, 3], "options": {"epsilon": 0.2}}
+    assert {name: value for name, value in smoothed.to_dict().items() if name not in old} == newer
+
+
+def test_equal_runs_are_equal_however_they_are_written() -> None:
+    assert replace(feature_run(MATERIAL), options=(("hold", 1),)) == feature_run(MATERIAL)
+    assert feature_run(MATERIAL, folds=4).held_out == 0.25
+    with pytest.raises(InputError, match="an option of sls must be one of hold, but got 'hod'"):
+        replace(feature_run(MATERIAL), options=(("hod", 2),))
 
 
 # -- what a run is made of ----------------------------------------------------------------------------------------
 
 
-def labelled_material(per_class: int = 50, n_classes: int = 4) -> Material:
+def labelled_material(per_class: int = 50, n_classes: int = 4) -> Prepared:
     """Items in no order of their labels, on which the crowd often errs."""
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat(np.arange(n_classes), per_class))
@@ -112,10 +116,10 @@ def test_a_split_has_its_share_of_every_label(seed: int, selected: float) -> Non
 def test_the_split_is_the_seeds_alone() -> None:
     material = labelled_material()
     alike = [
-        feature_run(material, method, votes=votes, hold=hold, recipe__epochs=epochs)
+        feature_run(material, method, votes=votes, recipe__epochs=epochs)
         for method in (*METHODS, "mixup")
         for votes in (None, 5)
-        for hold, epochs in ((1, 2), (3, 9))
+        for epochs in (2, 9)
     ]
     assert len({split_items(config, material).held_out.tobytes() for config in alike}) == 1
     others = [feature_run(material, seed=seed) for seed in range(10)]
@@ -138,7 +142,7 @@ def test_a_job_says_what_the_config_says() -> None:
     np.testing.assert_array_equal(on_held_out.selection, material.votes.probs[on_held_out.held_out])
 
 
-def drawn_counts(material: Material, method: str, seed: int, k: int) -> np.ndarray:
+def drawn_counts(material: Prepared, method: str, seed: int, k: int) -> np.ndarray:
     """The votes that a run's delivery was made of, as its targets tell."""
     delivery = make_job(feature_run(material, method, seed=seed, votes=k), material).delivery
     shares = sum(delivery.targets(epoch).astype(np.float64) for epoch in range(k))
@@ -177,6 +181,121 @@ def test_held_out_items_are_scored_on_all_their_votes() -> None:
         assert record.numbers["soft_nll_best"] == nll
 
 
+@pytest.mark.parametrize("n", [3, 5])
+def test_n_seeds_hold_out_every_item_once(n: int) -> None:
+    material = labelled_material()
+    runs = [feature_run(material, seed=seed, folds=n) for seed in range(2 * n)]
+    splits = [split_items(each, material) for each in runs]
+    for turn in (splits[:n], splits[n:]):
+        assert sorted(np.concatenate([split.held_out for split in turn]).tolist()) == list(range(200))
+        sizes = [len(split.held_out) for split in turn]
+        assert max(sizes) - min(sizes) <= 1
+    assert {split.held_out.tobytes() for split in splits[:n]} != {split.held_out.tobytes() for split in splits[n:]}
+    for split in splits:
+        labels = np.bincount(material.hard_labels[split.held_out], minlength=4)
+        assert np.ptp(labels) <= 1
+        assert sorted([*split.train, *split.held_out]) == list(range(200))
+
+
+def test_the_best_epoch_is_chosen_on_items_of_their_own_with_folds_too() -> None:
+    material = labelled_material()
+    plain, choosing = (split_items(feature_run(material, folds=5, selected=share), material) for share in (0.0, 0.1))
+    assert (plain.held_out == choosing.held_out).all()
+    assert len(choosing.selection) == 20
+    assert sorted([*choosing.train, *choosing.selection]) == sorted(plain.train)
+
+
+def test_runs_of_one_split_share_it() -> None:
+    runs = [feature_run(MATERIAL, method, seed) for seed in (0, 1) for method in ("soft", "sls")]
+    splits = split_runs(runs, MATERIAL)
+    assert splits[runs[0]] is splits[runs[1]] is not splits[runs[2]]
+    for each in runs:
+        assert (splits[each].held_out == split_items(each, MATERIAL).held_out).all()
+
+
+def test_a_run_without_held_out_items_trains_on_all() -> None:
+    record = train_run(feature_run(MATERIAL, held_out=0.0), MATERIAL)
+    assert (record.status, len(record.arrays["held_out"])) == ("done", 0)
+    assert len(record.arrays["train_soft_nll"]) == MATERIAL.votes.n_items
+    assert (record.numbers, set(record.curves)) == ({"best_epoch": 2.0}, {"train_loss"})
+
+
+# -- helper runs --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cross_fitted(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setitem(METHODS, "cross-fitted", CROSS_FITTED)
+    return "cross-fitted"
+
+
+def test_most_methods_need_no_helper() -> None:
+    assert [name for name in METHODS if helpers(feature_run(MATERIAL, name))] == []
+    assert helpers(feature_run(MATERIAL, "mixup")) == ()
+
+
+def test_helpers_predict_every_training_item_once(cross_fitted: str) -> None:
+    material = labelled_material()
+    config = feature_run(material, cross_fitted, seed=3, folds=4, votes=5, selected=0.1, recipe__epochs=8)
+    found = helpers(config)
+    assert [helper.helper for helper in found] == [(0, 3), (1, 3), (2, 3)]
+    assert {(helper.method, helper.recipe.epochs, helper.seed, helper.votes) for helper in found} == {("sls", 4, 3, 5)}
+    assert len({helper.id for helper in found} | {replace(found[0], helper=None).id}) == 4
+    more = replace(config, options=(("folds", 5), ("share", 0.01)))
+    assert [(helper.helper, helper.recipe.epochs) for helper in helpers(more)] == [((k, 5), 1) for k in range(5)]
+    whole, splits = split_items(config, material), [split_items(helper, material) for helper in found]
+    assert sorted(np.concatenate([split.held_out for split in splits])) == sorted(whole.train)
+    for split in splits:
+        assert sorted([*split.train, *split.held_out]) == sorted(whole.train)
+        assert (split.selection == whole.selection).all()
+        assert not {*split.train, *split.held_out} & {*whole.held_out, *whole.selection}
+
+
+def test_the_labels_are_made_of_out_of_fold_predictions(cross_fitted: str) -> None:
+    config = feature_run(MATERIAL, cross_fitted, seed=1, recipe__epochs=4)
+    records = [train_run(helper, MATERIAL) for helper in helpers(config)]
+    job = make_job(config, MATERIAL, logits=out_of_fold(MATERIAL, records))
+    predicted = np.zeros_like(MATERIAL.votes.probs)
+    for record in records:
+        predicted[record.arrays["held_out"]] = softmax(record.arrays["last_logits"])
+    expected = 0.5 * MATERIAL.votes.probs[job.train] + 0.5 * predicted[job.train]
+    np.testing.assert_allclose(job.delivery.targets(0), expected, rtol=1e-6)
+    assert train_run(config, MATERIAL).status == "done"
+
+
+def test_a_run_fails_with_its_helper(cross_fitted: str) -> None:
+    config = feature_run(MATERIAL, cross_fitted, recipe__learning_rate=1e30, recipe__optimizer="sgd")
+    record = train_run(config, MATERIAL)
+    assert record.failure == (
+        "a helper run failed: the training loss became NaN or infinite in epoch 1. Lower the learning rate, or check the "
+        "inputs."
+    )
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_an_items_own_votes_have_no_say_in_what_is_predicted_for_it(cross_fitted: str, labelled: bool) -> None:
+    """With true labels the votes may turn round; without, the majority stays, since the outer split is stratified by it."""
+    votes = Votes.from_counts(MATERIAL.votes.counts * 2 + 1)
+    labels = MATERIAL.votes.probs.argmax(axis=1) if labelled else None
+    before = feature_material(votes=votes, labels=labels)
+    config = feature_run(before, cross_fitted, seed=2, recipe__epochs=6, recipe__learning_rate=0.05)
+    item = int(split_items(config, before).train[7])
+    counts = votes.counts.copy()
+    counts[item] = counts[item, ::-1] + 1 if labelled else counts[item] * 3 + 50 * (counts[item] == counts[item].max())
+    after = feature_material(votes=Votes.from_counts(counts), labels=labels)
+    assert (before.votes.probs[item] != after.votes.probs[item]).any()
+    others_changed = 0
+    for helper in helpers(config):
+        assert (split_items(helper, before).held_out == split_items(helper, after).held_out).all()
+        records = [train_run(helper, data) for data in (before, after)]
+        rows, logits = records[0].arrays["held_out"], [record.arrays["last_logits"] for record in records]
+        if item in rows:
+            np.testing.assert_array_equal(logits[0], logits[1])
+        else:
+            others_changed += (logits[0] != logits[1]).any(axis=1).sum()
+    assert others_changed > 0, "votes do have a say in what is predicted for others"
+
+
 # -- records ------------------------------------------------------------------------------------------------------
 
 
@@ -205,6 +324,7 @@ def test_a_record_holds_what_the_model_said(selected: float) -> None:
         ):
             assert record.numbers[f"{name}_{at}"] == expected, name
     assert {len(curve) for curve in record.curves.values()} == {5}
+    assert ("selection_own_loss" in record.curves, "own_logits" in record.arrays) == (bool(selected),) * 2
     assert record.curves["soft_nll"][-1] == pytest.approx(record.numbers["soft_nll_last"])
     choosing = record.curves["selection_nll" if selected else "soft_nll"]
     assert record.numbers["best_epoch"] == choosing.argmin() + 1
@@ -220,7 +340,7 @@ def test_a_run_does_not_depend_on_what_came_before() -> None:
     record = train_run(feature_run(MATERIAL), MATERIAL)
     torch.manual_seed(99)
     train_run(feature_run(MATERIAL, seed=5), MATERIAL)
-    assert differences(record, train_run(feature_run(MATERIAL), MATERIAL)) == []
+    assert record_differences(record, train_run(feature_run(MATERIAL), MATERIAL)) == []
 
 
 def test_a_run_that_fails_says_why() -> None:
@@ -233,130 +353,27 @@ def test_a_run_that_fails_says_why() -> None:
     assert record.timing["seconds"] > 0
 
 
-# -- suites -------------------------------------------------------------------------------------------------------
-
-
-def suite(n: int = 4) -> list[RunConfig]:
-    return [feature_run(MATERIAL, method, seed) for seed in range(n // 2) for method in ("soft", "sls")]
-
-
-FAILING = feature_run(MATERIAL, "majority", recipe__learning_rate=1e30, recipe__optimizer="sgd")
-
-
-def test_only_what_is_missing_is_done(here: list[RunConfig], tmp_path: Path) -> None:
-    store, told = RecordStore(tmp_path / "runs"), []
-    runs = suite(4)
-    execute(runs[:1], MATERIAL, store, device="cpu")
-    assert missing_runs(runs, store) == runs[1:]
-    records = execute([*runs, *runs], MATERIAL, store, device="cpu", listener=Listener(on_done=told.append))
-    assert here == [*runs[:1], *runs[1:]]  # each once
-    assert [record.config for record in records] == [config.to_dict() for config in [*runs, *runs]]
-    assert [record.config for record in told] == [config.to_dict() for config in runs[1:]]
-    again = execute(runs, MATERIAL, store, device="cpu")
-    assert len(here) == 4
-    assert all(same_result(one, other) for one, other in zip(records, again, strict=False))
-    assert missing_runs(runs, store) == []
-    assert execute([], MATERIAL, store) == []
-
-
-def test_without_a_store_nothing_is_kept(here: list[RunConfig]) -> None:
-    runs = suite(2)
-    assert missing_runs([*runs, runs[0]], None) == runs
-    records = execute([*runs, runs[0]], MATERIAL, device="cpu")
-    assert len(here) == 2
-    assert records[0] is records[2]
-
-
-def test_failed_runs_are_done_again_only_if_asked(here: list[RunConfig], tmp_path: Path) -> None:
-    store, runs = RecordStore(tmp_path / "runs"), [FAILING, *suite(2)]
-    records = execute(runs, MATERIAL, store, device="cpu")
-    assert [record.status for record in records] == ["failed", "done", "done"]
-    assert execute(runs, MATERIAL, store, device="cpu")[0].failure == records[0].failure
-    assert len(here) == 3
-    assert missing_runs(runs, store, retry_failed=True) == [FAILING]
-    execute(runs, MATERIAL, store, device="cpu", retry_failed=True)
-    assert here[3:] == [FAILING]
-    assert store.read(run_id(FAILING.to_dict())).status == "failed"
-
-
-@pytest.mark.usefixtures("here")
-def test_a_finished_record_stands_if_the_run_fails_when_it_is_done_anew(tmp_path: Path) -> None:
-    runs = [FAILING, *suite(2)]
-    store, keeping = RecordStore(tmp_path / "runs"), Keeping(again=frozenset(runs))
-    before = [RunRecord(config=run.to_dict(), status="done", numbers={"soft_nll_best": 9.0}) for run in runs]
-    for record in before:
-        store.write(record)
-    told: list[RunRecord] = []
-    after = execute(runs, MATERIAL, store, device="cpu", keeping=keeping, listener=Listener(on_done=told.append))
-    assert [record.status for record in told] == ["failed", "done", "done"]
-    assert [same_result(one, other) for one, other in zip(before, after, strict=True)] == [True, False, False]
-    assert [record.status for record in store.records()] == ["done"] * 3
-
-
-@pytest.mark.parametrize("part", ["arrays.npz", "record.json"])
-def test_a_damaged_record_is_done_again_and_kept_aside(here: list[RunConfig], tmp_path: Path, part: str) -> None:
-    store, runs = RecordStore(tmp_path / "runs"), suite(2)
-    before = execute(runs, MATERIAL, store, device="cpu")
-    file = store.folder / before[0].run_id / part
-    damaged = file.read_bytes()[:-7]
-    file.write_bytes(damaged)
-    assert missing_runs(runs, store) == runs[:1]
-    after = execute(runs, MATERIAL, store, device="cpu")
-    assert here == [*runs, runs[0]]
-    assert all(same_result(one, other) for one, other in zip(before, after, strict=True))
-    assert store.faults() == []
-    (aside,) = store.folder.glob(".corrupt-*")
-    assert (aside / part).read_bytes() == damaged
-
-
-def test_a_full_disk(here: list[RunConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other runs continue and are kept; a note tells of the error at once, and it is raised at the end."""
-    store, runs, notes, told = RecordStore(tmp_path / "runs"), suite(4), [], []
-    write = store.write
-
-    def refuse(record: RunRecord, *rest: Any, **options: Any) -> None:
-        if record.config == runs[1].to_dict():
-            raise OSError(errno.ENOSPC, "No space left on device")
-        write(record, *rest, **options)
-
-    monkeypatch.setattr(store, "write", refuse)
-    with pytest.raises(OSError, match="No space left on device") as error:
-        execute(runs, MATERIAL, store, device="cpu", listener=Listener(on_note=notes.append, on_done=told.append))
-    assert error.value.errno == errno.ENOSPC
-    assert notes == ["the record of sls, seed 0, was not written: [Errno 28] No space left on device."]
-    assert len(told) == 4
-    monkeypatch.setattr(store, "write", write)
-    assert missing_runs(runs, store) == [runs[1]]
-    execute(runs, MATERIAL, store, device="cpu")
-    assert here[4:] == [runs[1]]
-
-
-def test_in_processes_of_one_or_two_the_results_are_the_same(tmp_path: Path) -> None:
-    """Real processes; a failing run among the others; the count of images is whole."""
-    runs = [*suite(4), FAILING]
-    here = [train_run(config, MATERIAL) for config in runs]
-    for jobs in (1, 2):
-        store, images, told = RecordStore(tmp_path / str(jobs)), [], []
-        listener = Listener(on_images=images.append, on_done=told.append)
-        records = execute(runs, MATERIAL, store, device="cpu", jobs=jobs, listener=listener)
-        assert [differences(one, other) for one, other in zip(records, here, strict=True)] == [[]] * 5
-        assert [store.read(record.run_id).status for record in records] == ["done"] * 4 + ["failed"]
-        assert sorted(record.run_id for record in told) == sorted(record.run_id for record in records)
-        assert sum(images) == sum(training_images(config, MATERIAL) for config in runs[:4])
-
-
-def test_a_process_that_the_system_ends(tmp_path: Path) -> None:
-    store, runs = RecordStore(tmp_path / "runs"), suite(4)
-    deadly = Deadly(**{field.name: getattr(runs[0], field.name) for field in fields(RunConfig)} | {"seed": 77})
-    with pytest.raises(VotewiseError) as error:
-        execute([*runs[:2], deadly, *runs[2:]], MATERIAL, store, device="cpu", jobs=1)
-    assert str(error.value) == (
-        "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling script "
-        "does not do its work under if __name__ == '__main__':. Finished runs are kept; add that line, or call again with "
-        "fewer jobs."
+def test_soft_of_a_job_is_soft_of_its_votes() -> None:
+    """Guards the tests above: a delivery of other items would show."""
+    config = feature_run(MATERIAL, "soft")
+    job = make_job(config, MATERIAL)
+    assert (job.delivery.targets(3) == Soft(MATERIAL.votes.take(job.train)).targets(3)).all()
+    record = record_training(
+        config,
+        job,
+        MATERIAL,
+        train_job(run.model_maker(config, MATERIAL), _tensor(MATERIAL), job, config.recipe),
+        seconds=1.0,
+        device="cpu",
+        at_once=3,
     )
-    assert missing_runs(runs, store) == runs[2:]
-    assert store.faults() == []
+    assert record.timing == {"seconds": 1.0, "at_once": 3.0}
+
+
+def _tensor(material: Prepared) -> Any:
+    import torch
+
+    return torch.tensor(material.inputs)
 
 
 # -- devices ------------------------------------------------------------------------------------------------------
@@ -377,137 +394,36 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(error.value) == "the device must be one of auto, cpu, cuda, but got 'gpu'. Did you mean 'cpu'?"
 
 
-@pytest.fixture
-def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The path of runs on a GPU, taken on the CPU; the sizes of calls of the engine and how many runs at once."""
-    from votewise import training
-    from votewise.training import train_jobs
-
-    calls: list[tuple[int, int]] = []
-
-    def on_cpu(make: Any, inputs: Any, jobs: Any, config: TrainConfig, **options: Any) -> Any:
-        calls.append((len(jobs), options["at_once"]))
-        return train_jobs(make, inputs, jobs, config, device="cpu", **options)
-
-    real: Callable[..., Any] = train_run_with_models
-    monkeypatch.setattr(training, "train_jobs", on_cpu)
-    monkeypatch.setattr(
-        "votewise.experiments.execution.train_run_with_models",
-        lambda *args, **options: real(*args, **{**options, "device": "cpu"}),
-    )
-    monkeypatch.setattr("votewise.experiments.execution.choose_device", lambda _: "cuda")
-    monkeypatch.setattr(run, "environment", lambda device: {"device_kind": device})
-    return calls
-
-
-def image_material() -> Material:
-    rng = np.random.default_rng(5)
-    votes = Votes.from_counts(rng.multinomial(6, [0.5, 0.3, 0.2], size=60))
-    pixels = rng.integers(0, 256, size=(60, 8, 8, 3), dtype=np.uint8)
-    return feature_material(kind="images", inputs=pixels, votes=votes)
-
-
-def test_on_a_gpu_runs_that_are_alike_go_together(pretended_gpu: list[tuple[int, int]], tmp_path: Path) -> None:
-    material, images = image_material(), []
-    plain = TrainConfig(epochs=2, batch_size=16, mean=(0.5,) * 3, std=(0.25,) * 3, crop=1)
-    runs = [
-        replace(feature_run(material, method, seed), recipe=recipe, model="small-cnn")
-        for seed in (0, 1)
-        for method, recipe in (("soft", plain), ("sls", plain), ("mixup", replace(plain, mixup=1.0)))
-    ]
-    store = RecordStore(tmp_path / "runs")
-    records = execute(runs, material, store, jobs=3, listener=Listener(on_images=images.append))
-    assert pretended_gpu == [(4, 3), (2, 3)]
-    for config, record in zip(runs, records, strict=True):
-        assert differences(record, train_run(config, material)) == []
-        assert same_result(store.read(record.run_id), record)
-    assert sum(images) == sum(training_images(config, material) for config in runs)
-    assert {record.timing["at_once"] for record in records} <= {1.0, 2.0, 3.0}
-
-
-def test_on_a_gpu_models_with_dropout_go_one_by_one(pretended_gpu: list[tuple[int, int]]) -> None:
-    """In the engine all would draw from one generator, and no run could be repeated."""
-    runs, images = suite(2), []
-    records = execute(runs, MATERIAL, listener=Listener(on_images=images.append))
-    assert pretended_gpu == []
-    assert [differences(record, train_run(config, MATERIAL)) for config, record in zip(runs, records, strict=True)] == [[], []]  # fmt: skip
-    assert sum(images) == sum(training_images(config, MATERIAL) for config in runs)
-
-
-# -- how long -----------------------------------------------------------------------------------------------------
-
-
-def test_the_expected_time_is_that_of_finished_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, runs = RecordStore(tmp_path / "runs"), suite(6)
-    outcome = train_run(runs[0], MATERIAL)
-    for config, seconds in zip(runs[:3], (10.0, 20.0, 90.0), strict=True):
-        record = replace(outcome, config=config.to_dict(), timing={"seconds": seconds, "at_once": 2.0})
-        store.write(replace(record, environment={"device_kind": "cuda"}))
-    monkeypatch.setattr(estimate, "_measured_rate", lambda *_: pytest.fail("known runs say how long"))
-    # Two at once in the median of 20 seconds: ten seconds a run.
-    assert expected_seconds(runs[3:], MATERIAL, store, device="cuda", jobs=None) == pytest.approx(3 * 10)
-    assert expected_seconds([], MATERIAL, store, device="cuda", jobs=None) == 0
-
-
-def test_the_expected_time_is_measured_where_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, runs = RecordStore(tmp_path / "runs"), suite(4)
-    monkeypatch.setattr(estimate, "_measured_rate", lambda *_: 100.0)
-    images = 4 * training_images(runs[0], MATERIAL)
-    assert training_images(runs[0], MATERIAL) == 2 * len(split_items(runs[0], MATERIAL).train)
-    assert expected_seconds(runs, MATERIAL, store, device="cpu", jobs=1) == images / 100
-    assert expected_seconds(runs, MATERIAL, None, device="cpu", jobs=2) == images / 200
-    assert expected_seconds(runs, MATERIAL, None, device="cpu", jobs=64) == images / 400
-    monkeypatch.undo()
-    assert 0 < expected_seconds(runs, MATERIAL, store, device="cpu", jobs=1) < 60
-
-
-def test_soft_of_a_job_is_soft_of_its_votes() -> None:
-    """Guards the tests above: a delivery of other items would show."""
-    config = feature_run(MATERIAL, "soft")
-    job = make_job(config, MATERIAL)
-    assert (job.delivery.targets(3) == Soft(MATERIAL.votes.take(job.train)).targets(3)).all()
-    record = make_record(
-        config,
-        MATERIAL,
-        train_job(run.model_maker(config, MATERIAL), _tensor(MATERIAL), job, config.recipe),
-        seconds=1.0,
-        device="cpu",
-        at_once=3,
-    )
-    assert record.timing == {"seconds": 1.0, "at_once": 3.0}
-
-
-def _tensor(material: Material) -> Any:
-    import torch
-
-    return torch.tensor(material.inputs)
-
-
-def test_the_images_of_runs_of_different_sizes_are_counted_each(tmp_path: Path) -> None:
-    """As they are counted in the processes: each run by its own number of training items."""
-    runs, images = [feature_run(MATERIAL, held_out=share) for share in (0.2, 0.5)], []
-    execute(runs, MATERIAL, device="cpu", jobs=1, listener=Listener(on_images=images.append))
-    assert sum(images) == sum(training_images(config, MATERIAL) for config in runs)
-    assert len({training_images(config, MATERIAL) for config in runs}) == 2
-
-
 def test_a_config_survives_being_stored() -> None:
-    for config in (feature_run(MATERIAL), feature_run(MATERIAL, votes=3, hold=2, selected=0.1, recipe__mixup=0.5)):
+    for config in (
+        feature_run(MATERIAL),
+        feature_run(
+            MATERIAL,
+            "dirichlet",
+            votes=3,
+            selected=0.1,
+            recipe__mixup=0.5,
+            folds=3,
+            helper=(1, 4),
+            options=(("weight", 2.0),),
+        ),
+        feature_run(MATERIAL, options=(("hold", 2),)),
+    ):
         record = RunRecord(config=config.to_dict(), status="done")
-        assert RunConfig.from_dict(record.config) == config
+        assert Run.from_dict(record.config) == config
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sed": 1}, "a name in the config of a run must be one of dataset, data, method, seed, recipe, model, votes, hold, held_out, selected, version, but got 'sed'. Did you mean 'seed'?"),
+        ({"sed": 1}, "a name in the config of a run must be one of dataset, data, method, seed, recipe, model, votes, hold, held_out, selected, version, folds, helper, options, but got 'sed'. Did you mean 'seed'?"),
         ({"version": 7}, "the run must be of version 1, but got 7. Use the votewise that made it."),
         ({"recipe": {"epoch": 1}}, "Did you mean 'epochs'?"),
     ],
 )  # fmt: skip
 def test_stored_configs_that_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
-        RunConfig.from_dict({**feature_run(MATERIAL).to_dict(), **changes})
+        Run.from_dict({**feature_run(MATERIAL).to_dict(), **changes})
     assert str(error.value).endswith(message)
 
 
@@ -515,7 +431,7 @@ def test_a_stored_config_must_be_complete() -> None:
     stored = feature_run(MATERIAL).to_dict()
     del stored["seed"], stored["version"]
     with pytest.raises(InputError) as error:
-        RunConfig.from_dict(stored)
+        Run.from_dict(stored)
     assert str(error.value) == (
         "the config of a run must be complete, but it lacks 'seed', 'version'. Use what to_dict returned."
     )
@@ -527,3 +443,36 @@ def test_softmax_is_exact_and_takes_large_logits() -> None:
     expected = np.exp(exact - exact.max(axis=1, keepdims=True))
     np.testing.assert_array_equal(softmax(logits), expected / expected.sum(axis=1, keepdims=True))
     np.testing.assert_array_equal(softmax([[1e4, 0.0]]), [[1.0, 0.0]])
+
+
+@pytest.mark.parametrize("method", ["soft", "majority", "label-smoothing", "multipass", "sls"])
+def test_the_epoch_of_a_methods_own_loss(method: str) -> None:
+    """The lowest loss, on the items that choose, against what the method would itself deliver for them."""
+    import torch
+
+    config = feature_run(MATERIAL, method, seed=2, selected=0.2, recipe__epochs=14, recipe__learning_rate=0.1)
+    record, split = train_run(config, MATERIAL), split_items(config, MATERIAL)
+    outcome = train_job(run.model_maker(config, MATERIAL), torch.tensor(MATERIAL.inputs), make_job(config, MATERIAL), config.recipe)  # fmt: skip
+    people, first = MATERIAL.votes.probs[split.selection], len(split.selection)
+    majority = np.eye(3)[people.argmax(axis=1)]
+    log_probs = torch.log_softmax(torch.from_numpy(outcome.logits).double(), dim=-1).numpy()
+    if method == "sls":
+        drawn = SLS(MATERIAL.votes.take(split.selection), seed=2)
+        targets = np.mean([drawn.targets(epoch) for epoch in range(14)], axis=0)
+    else:  # seven votes each, so that multipass goes through them twice
+        targets = {"majority": majority, "label-smoothing": 0.9 * majority + 0.1 / 3}.get(method, people)
+    own = -(targets * log_probs[:, :first]).sum(axis=2).mean(axis=1)
+    np.testing.assert_allclose(record.curves["selection_own_loss"], own, rtol=1e-6)
+    epoch = int(own.argmin())
+    assert record.numbers["own_epoch"] == epoch + 1
+    np.testing.assert_allclose(record.arrays["own_logits"], outcome.logits[epoch, first:], rtol=2e-3, atol=1e-4)
+    expected = metrics.kl(MATERIAL.votes.probs[split.held_out], softmax(outcome.logits[epoch, first:]))
+    assert record.numbers["kl_own"] == pytest.approx(expected)
+    if method == "majority":
+        assert record.numbers["own_epoch"] != record.numbers["best_epoch"], "the two choices differ here"
+
+
+def test_methods_with_helper_runs_have_no_own_loss(cross_fitted: str) -> None:
+    record = train_run(feature_run(MATERIAL, cross_fitted, selected=0.2, recipe__epochs=4), MATERIAL)
+    assert "selection_nll" in record.curves
+    assert "selection_own_loss" not in record.curves

@@ -14,9 +14,10 @@ from torch import nn
 from small_runs import disputed_votes, feature_material, feature_run, images, make_job, unequal_parts
 from votewise import SLS, Multipass, Soft, Votes
 from votewise._errors import DivergedError
+from votewise.experiments.backends.device import Device
 from votewise.experiments.execution import execute
 from votewise.models.resnet import ResNet18, _convolve_few_channels
-from votewise.records import differences
+from votewise.records import record_differences
 from votewise.training import Job, TrainConfig, Trained, train_job, train_jobs
 
 pytestmark = [
@@ -127,6 +128,6 @@ def test_a_suite_done_twice_gives_the_same_records(model: str) -> None:
         for seed in (0, 1)
         for method in ("soft", "sls")
     ]
-    first, second = (execute(runs, material, device=GPU) for _ in range(2))
-    assert [differences(one, other) for one, other in zip(first, second, strict=True)] == [[]] * 4
+    first, second = (execute(runs, material, backend=Device(GPU)) for _ in range(2))
+    assert [record_differences(one, other) for one, other in zip(first, second, strict=True)] == [[]] * 4
     assert {record.environment["device_kind"] for record in first} == {"cuda"}

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from limits import HANGS
 from votewise import Multipass, Votes
 
 ITEMS, EPOCHS = 16, range(3)  # four batches of four, two for each process
@@ -28,7 +29,7 @@ def seen(counts: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     folder = tmp_path_factory.mktemp("processes")
     np.save(folder / "counts.npy", counts)
     command = [sys.executable, str(Path(__file__).with_name("gloo_work.py")), str(folder)]
-    subprocess.run(command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, check=True, timeout=120)
+    subprocess.run(command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, check=True, timeout=HANGS)
     return {name: dict(np.load(folder / f"{name}.npz")) for name in ("0", "1", "alone")}
 
 

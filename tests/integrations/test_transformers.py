@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from datasets import Dataset
 from torch.utils.data import Subset
 from transformers import (
     BertConfig,
@@ -20,7 +21,6 @@ from transformers import (
     default_data_collator,
 )
 
-from datasets import Dataset
 from votewise import Delivery, InputError, Multipass, Soft, Votes, metrics
 from votewise.integrations import transformers as integration
 from votewise.integrations.torch import VotesDataset

@@ -14,29 +14,31 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.special import rel_entr
-from scipy.stats import spearmanr
+from scipy.stats import pearsonr, spearmanr
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
 from oracles import scores
 from strategies import distributions, labelled, pairs
 from votewise import InputError, metrics
-from votewise.metrics.ranking import spearman_influence
+from votewise.metrics.ranking import pearson_influence, spearman_influence
 
 Pair = tuple[np.ndarray, np.ndarray]
 
 DISTANCES: dict[str, Callable[..., float]] = {
-    name: getattr(metrics, name) for name in ("soft_nll", "kl", "soft_brier", "jsd", "manhattan", "soft_accuracy")
+    name: getattr(metrics, name)
+    for name in ("soft_nll", "kl", "soft_brier", "jsd", "js_distance", "manhattan", "soft_accuracy")
 }
 OF_LABELS = {name: getattr(metrics, name) for name in ("accuracy", "ece", "smooth_ece")}
-OTHERS = {"entropy_correlation", "ece_floor", "reliability_curve", "spearman", "entropy_per_item"}
+OF_VOTES = {"vote_ece", "vote_ece_floor"}
+OTHERS = {"entropy_correlation", "entropy_pearson", "ece_floor", "reliability_curve", "spearman", "entropy_per_item"}
 DECOMPOSITIONS = {"brier_parts", "correctness_brier_parts"}
 
 
 def test_every_metric_is_classified() -> None:
-    public = {name for name, value in vars(metrics).items() if inspect.isfunction(value)}
+    public = {name for name, value in vars(metrics).items() if inspect.isfunction(value)} - {"headlines"}
     per_item = {f"{name}_per_item" for name in (*DISTANCES, "accuracy")}
-    assert public == {*DISTANCES, *OF_LABELS, *OTHERS, *DECOMPOSITIONS, *per_item}
+    assert public == {*DISTANCES, *OF_LABELS, *OF_VOTES, *OTHERS, *DECOMPOSITIONS, *per_item}
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -47,6 +49,7 @@ def test_distances_are_the_slow_ones(name: str, pair: Pair) -> None:
         "kl": scores.kl,
         "soft_brier": lambda p, q: math.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True)),
         "jsd": scores.jsd,
+        "js_distance": lambda p, q: math.sqrt(max(scores.jsd(p, q), 0)),
         "manhattan": lambda p, q: math.fsum(abs(a - b) for a, b in zip(p, q, strict=True)),
         "soft_accuracy": lambda p, q: math.fsum(min(a, b) for a, b in zip(p, q, strict=True)),
     }[name]
@@ -241,6 +244,87 @@ def test_the_floor_of_many_items_falls_with_the_root_of_their_number() -> None:
     assert 3.6 < small / large < 4.4
 
 
+@given(pairs(), st.integers(1, 25))
+def test_vote_ece_is_the_slow_one(pair: Pair, bins: int) -> None:
+    p, q = pair
+    top = [max(range(len(row)), key=row.__getitem__) for row in q.tolist()]
+    share = [row[place] for row, place in zip(p.tolist(), top, strict=True)]
+    expected = scores.equal_mass_ece([max(row) for row in q.tolist()], share, bins)
+    assert math.isclose(metrics.vote_ece(p, q, bins=bins), expected, abs_tol=1e-10)
+
+
+@given(labelled(), st.integers(1, 25))
+def test_vote_ece_of_a_single_vote_is_ece(case: tuple[np.ndarray, np.ndarray], bins: int) -> None:
+    y, q = case
+    votes = np.eye(q.shape[1])[y]
+    assert math.isclose(metrics.vote_ece(votes, q, bins=bins), metrics.ece(y, q, bins=bins), abs_tol=1e-12)
+
+
+@given(pairs(), st.integers(1, 25))
+def test_saying_what_people_said_has_no_vote_ece(pair: Pair, bins: int) -> None:
+    """Though their majority is not always what they say, so that the error against a label is not zero."""
+    p, q = pair
+    assert math.isclose(metrics.vote_ece(p, p, bins=bins), 0, abs_tol=1e-12)
+    assert 0 <= metrics.vote_ece(p, q, bins=bins) <= 1 + 1e-12
+
+
+@given(pairs(), st.integers(1, 25), st.randoms())
+def test_vote_ece_does_not_depend_on_the_order_of_items_and_classes(pair: Pair, bins: int, random) -> None:  # type: ignore[no-untyped-def]
+    p, q = pair
+    items, classes = list(range(p.shape[0])), list(range(p.shape[1]))
+    random.shuffle(items)
+    random.shuffle(classes)
+    if (np.sort(q, axis=1)[:, -2:-1] == q.max(axis=1, keepdims=True)).any():
+        classes.sort()  # which of two equally likely classes is predicted goes by their order
+    moved = metrics.vote_ece(p[items][:, classes], q[items][:, classes], bins=bins)
+    assert math.isclose(moved, metrics.vote_ece(p, q, bins=bins), abs_tol=1e-10)
+
+
+@pytest.mark.parametrize("votes", [1, 3, 50, "unequal"])
+def test_the_floor_against_votes_is_what_right_models_show(votes: int | str) -> None:
+    """By drawing every item's votes from its prediction."""
+    rng, (_, q) = np.random.default_rng(1), simulate(0, 600)
+    each = rng.integers(1, 30, 600) if votes == "unequal" else np.full(600, votes)
+    floor = metrics.vote_ece_floor(q, each)
+    drawn = [metrics.vote_ece(rng.multinomial(each, q) / each[:, None], q) for _ in range(400)]
+    assert math.isclose(floor.mean, np.mean(drawn), rel_tol=0.05)
+    np.testing.assert_allclose([floor.low, floor.high], np.quantile(drawn, [0.025, 0.975]), rtol=0.12)
+    if votes != "unequal":
+        assert metrics.vote_ece_floor(q, int(votes)) == floor
+
+
+def test_the_floor_against_votes_falls_with_the_root_of_their_number() -> None:
+    """Of single votes, it is that against labels; in cells of items, with as many votes each or not, too."""
+    _, q = simulate(0, 20_000)
+    one, sixteen = (metrics.vote_ece_floor(q, votes).mean for votes in (1, 16))
+    assert math.isclose(one, metrics.ece_floor(q).mean, rel_tol=0.02)
+    assert 3.8 < one / sixteen < 4.2
+    either = np.where(np.arange(20_000) % 2, 1, 16)  # a mean variance of 17/32 of that of single votes
+    assert math.isclose(metrics.vote_ece_floor(q, either).mean, one * math.sqrt(17 / 32), rel_tol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        ([3, 0], "votes_per_item must be at least 1, but got 0. Leave out items without votes."),
+        (
+            [1, 2, 3],
+            "votes_per_item must be a whole number, or one for each of the 2 items, but got int64 of shape (3,). Pass "
+            "votes.counts.sum(axis=1).",
+        ),
+        (
+            [0.5, 0.5],
+            "votes_per_item must be a whole number, or one for each of the 2 items, but got float64 of shape (2,). Pass "
+            "votes.counts.sum(axis=1).",
+        ),
+    ],
+)
+def test_numbers_of_votes_that_make_no_floor(votes: list[float], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        metrics.vote_ece_floor([[0.5, 0.5], [0.9, 0.1]], votes)
+    assert str(error.value) == message
+
+
 @given(pairs(min_items=2, min_classes=2))
 def test_entropy_correlation_is_that_of_scipy(pair: Pair) -> None:
     people, model = (metrics.entropy_per_item(table).round(12) for table in pair)
@@ -251,6 +335,33 @@ def test_entropy_correlation_is_that_of_scipy(pair: Pair) -> None:
         assert math.isclose(found, spearmanr(people, model).statistic, abs_tol=1e-10)
         slow = np.corrcoef(scores.average_ranks(people.tolist()), scores.average_ranks(model.tolist()))[0, 1]
         assert math.isclose(found, slow, abs_tol=1e-10)
+
+
+@given(pairs(min_items=2, min_classes=2))
+def test_pearson_correlation_of_entropies_is_that_of_scipy(pair: Pair) -> None:
+    people, model = (metrics.entropy_per_item(table).round(12) for table in pair)
+    found = metrics.entropy_pearson(*pair)
+    if len(set(people)) == 1 or len(set(model)) == 1:
+        assert math.isnan(found)
+    else:
+        assert math.isclose(found, pearsonr(people, model).statistic, abs_tol=1e-6)
+        centred = [[value - math.fsum(values) / len(values) for value in values] for values in (people, model)]
+        above = math.fsum(a * b for a, b in zip(*centred, strict=True))
+        below = math.sqrt(math.fsum(a * a for a in centred[0]) * math.fsum(b * b for b in centred[1]))
+        assert math.isclose(found, above / below, abs_tol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_influence_on_pearson_is_the_effect_of_one_item(seed: int) -> None:
+    """Against the jackknife: leaving an item out moves the correlation by its influence over n, to first order."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=400)
+    y = 0.6 * x + rng.normal(size=400)
+    whole = np.corrcoef(x, y)[0, 1]
+    left = np.array([np.corrcoef(np.delete(x, i), np.delete(y, i))[0, 1] for i in range(400)])
+    influence = pearson_influence(x, y)
+    assert abs(influence.mean()) < 1e-12
+    np.testing.assert_allclose(399 * (whole - left), influence, atol=0.15)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -371,3 +482,22 @@ def test_bins_must_be_counted(q: np.ndarray) -> None:
         metrics.ece(np.zeros(len(q), dtype=int), q, bins=0)
     with pytest.raises(InputError, match="bins must be a whole number of at least 1, but got 0"):
         metrics.correctness_brier_parts(np.zeros(len(q), dtype=int), q, bins=0)
+
+
+def test_a_wrong_width_is_told_as_one_whatever_the_rows_sum_to() -> None:
+    with pytest.raises(InputError) as error:
+        metrics.kl([[0.5, 0.5]], [[0.2, 0.9, 0.5]])
+    assert str(error.value) == (
+        "reference and probs must have the same shape, items x classes, but they are (1, 2) and (1, 3). "
+        "Line up items and classes before scoring."
+    )
+
+
+def test_a_tensor_that_needs_gradients_is_refused_with_the_way_out() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(InputError) as error:
+        metrics.kl([[0.5, 0.5]], torch.tensor([[0.5, 0.5]], requires_grad=True))
+    assert str(error.value) == (
+        "probs must be a table of numbers (items x classes), but Can't call numpy() on Tensor that requires grad. "
+        "Pass a 2-D numeric array, such as tensor.detach().numpy()."
+    )

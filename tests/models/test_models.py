@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from votewise import InputError
-from votewise.models import KINDS, MLP, MODELS, SmallCNN, Standardise, check_inputs, default_model, find_model
+from votewise.models import (
+    KINDS,
+    MLP,
+    MODELS,
+    SmallCNN,
+    Standardise,
+    default_model,
+    find_model,
+    model_label,
+)
 from votewise.models import hash_ngrams as hash_texts
 
 SHAPES = {"images": (17, 16, 1), "features": (5,), "text": (9,)}
@@ -33,14 +42,14 @@ def test_every_model_of_the_catalogue_trains_on_its_kind(name: str, batch: int) 
     assert logits.shape == (batch, 4)
     logits.sum().backward()
     assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.parameters())
-    assert find_model(name, row.kind) is row
+    assert find_model(name, row.kind).build is row.build
 
 
 def test_defaults_and_wrong_names() -> None:
     assert [default_model(kind) for kind in KINDS] == ["small-cnn", "mlp", "ngram"]
     with pytest.raises(
         InputError,
-        match=r"^the model must be one of small-cnn, resnet18, mlp, ngram, but got 'resnet'\. Did you mean 'resnet18'\?$",
+        match=r"^the model must be one of small-cnn, resnet18, mlp, ngram, encoder, but got 'resnet'\. Did you mean 'resnet18'\?$",
     ):
         find_model("resnet", "images")
     with pytest.raises(
@@ -51,8 +60,48 @@ def test_defaults_and_wrong_names() -> None:
         InputError,
         match=r"^resnet18 needs images of at least 16 pixels on each side, but they are 12 x 64\. Choose a larger --size\.$",
     ):
-        check_inputs("resnet18", "images", (12, 64, 3))
-    check_inputs("small-cnn", "images", (8, 8, 3))
+        find_model("resnet18", "images").check((12, 64, 3))
+    find_model("small-cnn", "images").check((8, 8, 3))
+
+
+def test_the_size_of_images_is_an_option() -> None:
+    assert find_model("small-cnn", "images").size == find_model("small-cnn:size=32", "images").size == 32
+    assert find_model("resnet18:size=48", "images").size == 48
+    assert find_model("mlp", "features").size is None
+    assert [model_label(name) for name in ("small-cnn", "small-cnn:size=32", "resnet18:size=48")] == [
+        "small-cnn",
+        "small-cnn",
+        "resnet18:size=48",
+    ]
+    assert model_label("small-cnn:size=48", size=64) == "small-cnn:size=64"
+    for label, message in (
+        ("small-cnn:size=big", r"^small-cnn:size must be a whole number, but got 'big'\. The default is 32\.$"),
+        ("small-cnn:sise=48", r"^an option of small-cnn must be one of size, but got 'sise'\. Did you mean 'size'\?$"),
+    ):
+        with pytest.raises(InputError, match=message):
+            find_model(label, "images")
+    with pytest.raises(InputError, match=r"^mlp has no options, but got 'size'\. Leave them out\.$"):
+        find_model("mlp:size=4", "features")
+
+
+def test_images_in_memory_may_not_contradict_the_size() -> None:
+    find_model("small-cnn", "images").check((20, 30, 3))
+    find_model("small-cnn:size=20", "images").check((20, 20, 3))
+    for label in ("small-cnn:size=32", "small-cnn:size=20"):
+        with pytest.raises(
+            InputError,
+            match=r"^the size of a model \(--size\) is for images in a folder; those in a \.npz stay as they are, but they "
+            r"are 20 x 30 pixels and the size is \d\d\. Leave it out, or resize them yourself\.$",
+        ):
+            find_model(label, "images").check((20, 30, 3))
+
+
+def test_a_model_of_texts_encodes_them() -> None:
+    encode = find_model("ngram", "text").encode
+    assert encode is not None
+    np.testing.assert_array_equal(encode(["ab", "c"], iter)[0], hash_texts(["ab", "c"]))
+    assert encode(["x" * 9999], iter)[0].shape == (1, 512)
+    assert all(row.encode is None for row in MODELS.values() if row.kind != "text")
 
 
 @pytest.mark.parametrize("side", [8, 9, 33])

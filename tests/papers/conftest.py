@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from paper_runs import paper_material, write_store
-from votewise.experiments.material import Material
-from votewise.papers.same_target.evidence import Evidence
-from votewise.papers.same_target.reduce import reduce_runs
-from votewise.records import RecordStore
+from votewise.data.dataset import Prepared
+from votewise.papers.reduce import reduce_runs
+from votewise.papers.same_target import PAPER
+from votewise.records import RecordStore, Results
 
 
 @pytest.fixture(scope="session")
-def votes_and_images() -> Material:
+def votes_and_images() -> Prepared:
     return paper_material()
 
 
 @pytest.fixture(scope="session")
-def store(votes_and_images: Material, tmp_path_factory: pytest.TempPathFactory) -> RecordStore:
+def store(votes_and_images: Prepared, tmp_path_factory: pytest.TempPathFactory) -> RecordStore:
     """Three seeds of all suites, and the ways of mixup."""
     store = RecordStore(tmp_path_factory.mktemp("runs"))
     write_store(store, votes_and_images, seeds=3)
@@ -26,5 +26,5 @@ def store(votes_and_images: Material, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="session")
-def evidence(store: RecordStore, votes_and_images: Material) -> Evidence:
-    return reduce_runs(store, votes_and_images)
+def reduced(store: RecordStore, votes_and_images: Prepared) -> Results:
+    return reduce_runs(PAPER, store, votes_and_images)

@@ -12,28 +12,36 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paper_runs import paper_record
+from paper_runs import paper_record, suite_runs
 from votewise import InputError
 from votewise.cli.main import main
-from votewise.experiments.material import Material
-from votewise.papers.same_target import suite_runs
-from votewise.papers.same_target.cells import ENOUGH
-from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.page import BEGIN, END, write_page
-from votewise.papers.same_target.parts import PARTS, coverage, find_parts
-from votewise.papers.same_target.results import read_results, write_results
-from votewise.papers.same_target.sheets import cell_grid, markdown, sheets_of
-from votewise.records import RecordStore
+from votewise.data import Dataset, Prepared
+from votewise.data.images import ImageArrays
+from votewise.papers.blocks import cell_grid, cell_lines
+from votewise.papers.pages import BEGIN, END, paper_page_document, paper_part_names, read_findings, write_paper_page
+from votewise.papers.paper import Paper
+from votewise.papers.same_target import PAPER
+from votewise.papers.same_target.tables import runs
+from votewise.records import RecordStore, Results, add_batch, read_batches, read_results
+from votewise.report.document import Document
+from votewise.statistics.decide import FEWEST
 
 Screen = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[2]
+PARTS = paper_part_names(PAPER)
 
 
 @pytest.fixture(scope="module")
-def results(evidence: Evidence, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(reduced: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    write_results(evidence, folder)
+    add_batch(reduced, folder)
     return folder
+
+
+def paper_on(material: Prepared) -> Paper:
+    """The paper with other data."""
+    data = Dataset("cifar10h", ImageArrays(None, material.inputs), material.votes, material.checksum, material.labels)
+    return replace(PAPER, datasets={"cifar10h": lambda _: data})
 
 
 def command(runs: Path | None, results: Path, *more: str) -> list[str]:
@@ -41,7 +49,7 @@ def command(runs: Path | None, results: Path, *more: str) -> list[str]:
     return ["reproduce", "same-target", *named, "--results", str(results), *more]
 
 
-def test_the_parts_of_the_paper(evidence: Evidence) -> None:
+def test_the_parts_of_the_paper() -> None:
     assert (
         "summary",
         *(f"table-{number}" for number in range(1, 10)),
@@ -52,9 +60,6 @@ def test_the_parts_of_the_paper(evidence: Evidence) -> None:
         "sparse",
         "cost",
     ) == PARTS
-    assert [part.name for part in find_parts("all", evidence)] == list(PARTS)
-    with pytest.raises(InputError, match=r"but got 'table-10'\. Did you mean 'table-1'"):
-        find_parts("table-10", evidence)
 
 
 def test_every_part_is_printed_from_results(results: Path, tmp_path: Path, capsys: Screen) -> None:
@@ -66,7 +71,7 @@ def test_every_part_is_printed_from_results(results: Path, tmp_path: Path, capsy
     assert shown.err.endswith("votewise: 81 of the paper's 160 runs are done\n")
 
 
-def test_numbers_of_one_table(evidence: Evidence, results: Path, tmp_path: Path, capsys: Screen) -> None:
+def test_numbers_of_one_table(results: Path, tmp_path: Path, capsys: Screen) -> None:
     assert main(command(None, results, "--only", "table-2", "--json", "-q")) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["there"], found["wanted"], found["missing"]["mixup"], found["written"]) == (81, 160, 7, [])
@@ -97,35 +102,35 @@ def test_results_need_no_torch(results: Path, tmp_path: Path) -> None:
 
 def test_runs_are_taken_first_and_reduced(
     store: RecordStore,
-    evidence: Evidence,
-    votes_and_images: Material,
+    reduced: Results,
+    votes_and_images: Prepared,
     tmp_path: Path,
     capsys: Screen,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("votewise.cli.paper_results._material", lambda *_: votes_and_images)
+    monkeypatch.setattr("votewise.papers.same_target.PAPER", paper_on(votes_and_images))
     assert main(command(store.folder, tmp_path / "results", "--reduce")) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.endswith(f"votewise: wrote {tmp_path / 'results'}\n")
-    assert read_results(tmp_path / "results").runs == evidence.runs
+    (batch,) = read_batches(tmp_path / "results")
+    assert f"votewise: batch 1 adds {len(reduced)} runs\n" in shown.err
+    assert shown.err.endswith(f"votewise: wrote {tmp_path / 'results' / batch.id}\n")
+    assert read_results(tmp_path / "results").factors == reduced.factors
 
 
 def test_runs_without_the_data(store: RecordStore, tmp_path: Path, capsys: Screen) -> None:
     asked = ("--only", "figure-10", "--data", str(tmp_path), "--json")
     assert main(command(store.folder, tmp_path / "results", *asked)) == 0
     shown = capsys.readouterr()
-    assert shown.err.startswith(
-        "votewise: skipping what needs the votes themselves (Figures 2, 3, 5, 6, 7, 9 and 10): the data set cifar10h "
-    )
+    assert shown.err.startswith("votewise: skipping what needs the votes themselves: the data set cifar10h ")
     (figure,) = json.loads(shown.out)["parts"]
     assert figure["panels"] == []
 
 
 def test_records_that_cannot_be_read_are_told(
-    votes_and_images: Material, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+    votes_and_images: Prepared, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("votewise.cli.paper_results._material", lambda *_: votes_and_images)
+    monkeypatch.setattr("votewise.papers.same_target.PAPER", paper_on(votes_and_images))
     store = RecordStore(tmp_path / "runs")
     for config in suite_runs("main", votes_and_images, seeds=1, precision="bf16")[:2]:
         store.write(paper_record(config, votes_and_images), {"best.safetensors": lambda path: path.write_bytes(b"x")})
@@ -207,39 +212,34 @@ def test_the_page(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert f"](page/figure-{number}.svg)" in text
         assert (tmp_path / "page" / f"figure-{number}.svg").is_file()
     assert text.count("\n### ") == len(PARTS)
-    monkeypatch.setattr("votewise.papers.same_target.page.draw_panels", lambda *_, **__: "<svg/>")  # for the time
+    monkeypatch.setattr("votewise.papers.pages.draw_figure", lambda *_, **__: "<svg/>")  # for the time
     assert main(command(runs, results, "--page", str(page), "-q")) == 0
     assert page.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize("text", ["no markers", f"{END} before {BEGIN}"])
-def test_a_page_without_markers(text: str, evidence: Evidence, tmp_path: Path) -> None:
+def test_a_page_without_markers(text: str, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as error:
-        write_page(evidence, page)
+        write_paper_page(Document("", ()), page)
     assert str(error.value) == (
         f"the page must hold {BEGIN} and, after it, {END}, but {str(page)!r} does not. Put them where results go."
     )
 
 
-def test_grids_and_lines_say_the_same(evidence: Evidence) -> None:
-    (table,) = find_parts("table-4", evidence)
-    grid, (lines, *_) = cell_grid(table.cells), sheets_of(table)  # type: ignore[union-attr]
+def test_grids_and_lines_say_the_same(reduced: Results) -> None:
+    table = next(one for one in PAPER.tables if one.name == "table-4")
+    cells = PAPER.cells(table.entries, reduced)
+    grid, lines = cell_grid(cells), cell_lines(cells)
     assert len(grid.header) == 7
-    for row, column, ours, published, apart, _ in lines.rows:
+    assert {grid.header[column] for _, column in grid.bold} <= {cell.column for cell in cells if cell.published}
+    for row, column, ours, published, apart, verdict in lines.rows:
         place = grid.header.index(column)
-        cell = next(line for line in grid.rows if line[0] == row)[place]
-        beside = "" if published == "–" else f"<br>{published}<br>{apart}"
-        assert cell.replace("**", "").replace("not run", "–") == f"{ours}{beside}"
-    shown = markdown(lines).splitlines()
-    assert {line.count("|") for line in shown} == {7}
-
-
-def test_coverage_counts_what_the_paper_did(evidence: Evidence) -> None:
-    found = coverage(evidence)
-    assert found.there + sum(found.missing.values()) == found.wanted == 160
-    assert found.missing["SLS, 5 votes"] == 2
+        line = next(number for number, names in enumerate(grid.rows) if names[0] == row)
+        beside = "" if published == "–" else f"\n{published}\n{apart}"
+        assert grid.rows[line][place].replace("not run", "–") == f"{ours}{beside}"
+        assert ((line, place) in grid.bold) == (verdict == "apart")
 
 
 def test_the_page_of_the_docs_is_what_the_results_say(tmp_path: Path) -> None:
@@ -249,18 +249,19 @@ def test_the_page_of_the_docs_is_what_the_results_say(tmp_path: Path) -> None:
     assert END in text
     copy = tmp_path / page.name
     copy.write_text(text, encoding="utf-8")
-    write_page(read_results(results), copy)
+    document = paper_page_document(PAPER, read_results(results), read_findings(results))
+    write_paper_page(document, copy)
     assert copy.read_text(encoding="utf-8") == text, "make paper brings the page up to date"
 
 
 def test_the_page_on_choosing_quotes_the_results() -> None:
-    evidence = read_results(ROOT / "results" / "same-target")
+    results = read_results(ROOT / "results" / "same-target")
     page = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
     table = [
         [part.strip() for part in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")
     ]
     head, rows = table[0], {row[0]: row[1:] for row in table[2:]}
-    ours = {"CIFAR-10H, all votes": None, "CIFAR-10H, 10 votes": 10, "CIFAR-10H, 5 votes": 5}
+    ours = {"CIFAR-10H, all votes": None, "50 votes": 50, "25 votes": 25, "10 votes": 10, "5 votes": 5}
     names = {
         "soft labels": "soft", "SLS": "sls", "multipass": "multipass", "smoothed shares": "soft-smoothed",
         "fitted Dirichlet prior": "dirichlet-fitted", "majority": "majority",
@@ -268,16 +269,16 @@ def test_the_page_on_choosing_quotes_the_results() -> None:
     assert rows.keys() == names.keys()
     for column, votes in ours.items():
         for row, method in names.items():
-            found = list(evidence.values(Group(method, votes), "soft_nll_best").values())
-            expected = f"{np.mean(found):.3f}" if len(found) >= ENOUGH else ""
+            found = results.sample("soft_nll_best", runs(method, votes)).values
+            expected = f"{np.mean(found):.3f}" if len(found) >= FEWEST else ""
             assert rows[row][head.index(column) - 1] == expected, (row, column)
 
 
 def test_the_page_on_choosing_has_the_whole_picture_with_five_votes() -> None:
-    evidence = read_results(ROOT / "results" / "same-target")
+    results = read_results(ROOT / "results" / "same-target")
     page = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
     columns = {
-        "soft NLL": "soft_nll_best", "soft NLL, temperature fitted": "scaled/soft_nll", "accuracy": "accuracy_best",
+        "soft NLL": "soft_nll_best", "soft NLL, temperature fitted": "scaled_soft_nll_best", "accuracy": "accuracy_best",
         "ECE": "ece_best", "entropy correlation": "entropy_correlation_best",
     }  # fmt: skip
     names = {
@@ -286,13 +287,13 @@ def test_the_page_on_choosing_has_the_whole_picture_with_five_votes() -> None:
     }  # fmt: skip
     lines = [f"   | | {' | '.join(columns)} |", "   |---|---|---|---|---|---|"]
     for row, method in names.items():
-        found = [list(evidence.values(Group(method, 5), name).values()) for name in columns.values()]
+        found = [results.sample(name, runs(method, 5)).values for name in columns.values()]
         assert {len(values) for values in found} == {3}
         lines.append(f"   | {row} | {' | '.join(f'{np.mean(values):.3f}' for values in found)} |")
     assert "\n".join(lines) in page
 
     def ahead(method: str, other: str, name: str) -> int:
-        first, second = evidence.values(Group(method, 5), name), evidence.values(Group(other, 5), name)
+        first, second = (results.sample(name, runs(one, 5)).by_seed for one in (method, other))
         return sum(first[seed] > second[seed] for seed in first)
 
     for other in ("multipass", "soft"):
@@ -300,24 +301,52 @@ def test_the_page_on_choosing_has_the_whole_picture_with_five_votes() -> None:
         assert ahead("soft-smoothed", other, "entropy_correlation_best") == 0
         assert ahead(other, "dirichlet-fitted", "soft_nll_best") == 3
     assert ahead("multipass", "soft-smoothed", "soft_nll_best") == 2
-    assert ahead("dirichlet-fitted", "multipass", "scaled/soft_nll") == 3
+    assert ahead("dirichlet-fitted", "multipass", "scaled_soft_nll_best") == 3
 
 
 def test_the_page_on_choosing_quotes_fitted_temperatures() -> None:
-    evidence = read_results(ROOT / "results" / "same-target")
+    results = read_results(ROOT / "results" / "same-target")
     page = " ".join((ROOT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
-    names = ("scaled/temperature", "soft_nll_best", "scaled/soft_nll")
-    temperature, plain, scaled = (evidence.values(Group("majority", None), name) for name in names)
-    soft = evidence.values(Group("soft", None), "scaled/soft_nll")
+    names = ("temperature_best", "soft_nll_best", "scaled_soft_nll_best")
+    temperature, plain, scaled = (results.sample(name, runs("majority")).by_seed for name in names)
+    soft = results.sample("scaled_soft_nll_best", runs("soft")).by_seed
     gaps = [scaled[seed] - soft[seed] for seed in soft]
-    assert f"({np.mean(list(temperature.values())):.2f} on average) brings its soft NLL on CIFAR-10H " in page
-    assert f"from {np.mean(list(plain.values())):.3f} to {np.mean(list(scaled.values())):.3f}, about two thirds" in page
-    assert f"soft labels, scaled too ({np.mean(list(soft.values())):.3f}), stay ahead by {np.mean(gaps):.3f}, " in page
-    assert f"on {sum(gap > 0 for gap in gaps)} of {len(gaps)} seeds" in page
+    assert (
+        f"({np.mean(list(temperature.values())):.2f} on average) brings its soft NLL "
+        f"from {np.mean(list(plain.values())):.3f} to {np.mean(list(scaled.values())):.3f}, about two thirds of the gap; "
+        f"soft labels, scaled too ({np.mean(list(soft.values())):.3f}), stay ahead by {np.mean(gaps):.3f}, "
+        f"on {sum(gap > 0 for gap in gaps)} of {len(gaps)} seeds"
+    ) in page
+
+
+def test_the_page_on_choosing_quotes_the_gains_of_hard_labels() -> None:
+    results = read_results(ROOT / "results" / "same-target")
+    page = " ".join((ROOT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
+
+    def gain(votes: int | None, name: str = "soft_nll_best", method: str = "multipass") -> float:
+        soft, hard = (results.sample(name, runs(one, votes)).by_seed for one in ("soft", method))
+        return float(np.mean([soft[seed] - loss for seed, loss in hard.items()]))
+
+    plain = {votes: gain(votes) for votes in (5, 10, 25, 50)}
+    scaled = {votes: gain(votes, "scaled_soft_nll_best") for votes in plain}
+    assert (
+        f"by {plain[5]:.3f} with 5, {plain[10]:.3f} with 10, {plain[25]:.3f} with 25 and {plain[50]:.3f} with 50 (three "
+        f"seeds each), and by {gain(None):.3f} with all on the four seeds"
+    ) in page
+    hard = ("sls", "multipass", "deterministic-control")
+    every, rest = (
+        {votes: np.mean([gain(votes, name, method) for method in hard]) for votes in plain}
+        for name in ("soft_nll_best", "scaled_soft_nll_best")
+    )
+    assert f"deliveries is {np.mean(list(every.values())):.3f} on average" in page
+    assert scaled.keys() == rest.keys()
+    assert f"on other images {rest[5]:.3f} of {every[5]:.3f} remain" in page
+    others = [f"{rest[votes]:.3f} of {every[votes]:.3f}" for votes in (10, 25, 50)]
+    assert f"With 10, 25 and 50 votes {others[0]}, {others[1]} and {others[2]} remain." in page
 
 
 def test_runs_of_another_experiment_alone_leave_the_results_to_show(
-    votes_and_images: Material, results: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+    votes_and_images: Prepared, results: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     config = suite_runs("main", votes_and_images, seeds=1, precision="bf16")[0]

@@ -1,198 +1,142 @@
-"""What the paper leaves open, what lies beyond it, and what it costs."""
+"""What the paper leaves open, and the summary of what agrees."""
 
 from __future__ import annotations
 
-import json
 import math
+import re
 import statistics
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy import stats
 
-from paper_runs import evidence_of
-from votewise.papers.same_target.cells import Cell, Claim, Table, spread
-from votewise.papers.same_target.choices import Choice, choices
-from votewise.papers.same_target.cost import cost
-from votewise.papers.same_target.evidence import Evidence
-from votewise.papers.same_target.parts import as_json, find_parts
-from votewise.papers.same_target.published import TABLE_4, Published
-from votewise.papers.same_target.scalars import similarity
-from votewise.papers.same_target.sheets import choice_lines, interpretation_lines, sheets_of
-from votewise.papers.same_target.sparse import sparse
-from votewise.papers.same_target.summary import EXPLANATIONS, OPEN, reason, summary
+from paper_runs import beside, results_with, sample
+from votewise.papers.claims import Claim, claim_positive, claim_value
+from votewise.papers.pages import OPEN, Finding, paper_choices_part, paper_summary_part, read_findings
+from votewise.papers.paper import Choice, Entry, Paper, TableSpec
+from votewise.papers.published import Printed, misfit
+from votewise.papers.same_target import PAPER
+from votewise.records import Results
+from votewise.report.document import Table
+from votewise.statistics import Published
 
-
-def choice_of(question: str, evidence: Evidence) -> Choice:
-    (found,) = [choice for choice in choices(evidence).choices if choice.question == question]
-    return found
+CHOICES = {choice.question: choice for choice in PAPER.choices}
 
 
 def test_the_misfit_is_the_root_mean_square_of_distances() -> None:
-    printed = TABLE_4["soft", 10, "high/largest"]
+    printed = PAPER.published.numbers["table-4", "soft", 10, "high/largest"]
     values = {"top-10%": [700.0, 760.0], "top-20%": [400.0, 420.0]}
     numbers = {f"best/{part}/largest": found for part, found in values.items()}
     numbers["best/top-20%/largest"] = [*values["top-20%"], 500.0]  # of a seed that the other slice was not measured on
-    choice = choice_of("slice of high disagreement", evidence_of({("soft", None, 1): numbers}))
+    choice = CHOICES["slice of high disagreement"]
+    answers = PAPER.interpretations(choice, results_with({("soft", None, 1): numbers}))
     for part, found in values.items():
         sd = math.sqrt((9 * printed.sd**2 + statistics.variance(found)) / 10)
         error = sd * math.sqrt(1 / 10 + 1 / len(found))
-        assert choice.misfit(part) == pytest.approx(abs(sum(found) / len(found) - printed.mean) / error)
-    assert math.isnan(choice.misfit("H>0.5"))
+        expected = abs(sum(found) / len(found) - printed.mean) / error
+        assert misfit(answers[part], answers[choice.used]) == pytest.approx(expected)
+    assert math.isnan(misfit(answers["H>0.5"], answers[choice.used]))
     far = math.sqrt(0.5)  # gives an SD of 1
-    two = [Cell("", "", spread([mean - far, mean + far]), Published(5.0, 1.0, 2, "")) for mean in (8.0, 1.0)]
-    assert Choice("", {"a": tuple(two)}, "a").misfit("a") == pytest.approx(math.sqrt((3**2 + 4**2) / 2))
+    two = [beside(sample(mean - far, mean + far), Published(5.0, 1.0, 2, "")) for mean in (8.0, 1.0)]
+    assert misfit(two, two) == pytest.approx(math.sqrt((3**2 + 4**2) / 2))
 
 
-def test_every_choice_names_a_reading_it_has(evidence: Evidence) -> None:
-    found = choices(evidence).choices
-    assert len({choice.question for choice in found}) == len(found) == 14
-    assert all(choice.used in choice.interpretations for choice in found)
-    assert not [
-        (choice.question, reading)
-        for choice in found
-        for reading, cells in choice.interpretations.items()
-        if all(cell.ours is None for cell in cells)
-    ]
+def test_where_no_sd_is_printed_the_spread_is_that_of_the_answer_used() -> None:
+    """A noisy answer does not seem to fit, and shared spreads stay shared."""
+    printed = Published(1.0, None, 10, "")
+    noisy, used = beside(sample(0.0, 2.0, 4.0), printed), beside(sample(1.9, 2.0, 2.1), printed)
+    error = used.ours.sd * math.sqrt(1 / 10 + 1 / 3)  # type: ignore[union-attr]
+    assert misfit([noisy], [used]) == pytest.approx(1.0 / error)
+    assert misfit([noisy], [replace(used, agreement=replace(used.agreement, shared=(0.5, 9)))]) == pytest.approx(
+        1.0 / (0.5 * math.sqrt(1 / 10 + 1 / 3))
+    )
 
 
-def test_lines_say_each_reading_and_each_of_its_numbers(evidence: Evidence) -> None:
-    (part,) = find_parts("choices", evidence)
-    found = choices(evidence).choices
-    (short,), long = sheets_of(part), interpretation_lines(found)
-    assert short == choice_lines(found)
-    assert len(short.rows) == sum(len(choice.interpretations) for choice in found)
+def test_answers_are_compared_on_seeds_that_have_all_of_them() -> None:
+    entry = Entry("", "", "{part}", {"method": "soft"})
+    choice = Choice("part", "which", {"a": "x", "b": "y", "c": "z"}, "a", (entry,), same_seeds=True)
+    results = results_with({("soft", None, 1): {"x": [1.0, 2.0, 3.0], "y": [1.0, math.nan, 5.0]}})
+    found = {words: cells[0].ours for words, cells in PAPER.interpretations(choice, results).items()}
+    assert {words: ours and ours.seeds for words, ours in found.items()} == {"a": (0, 2), "b": (0, 2), "c": None}
+    apart = results_with({("soft", None, 1): {"x": [1.0, math.nan], "y": [math.nan, 1.0]}})
+    assert [cells[0].ours for cells in PAPER.interpretations(choice, apart).values()] == [None] * 3
+
+
+def test_every_choice_has_the_answer_it_takes(reduced: Results) -> None:
+    assert len(CHOICES) == len(PAPER.choices) == 14
+    for choice in PAPER.choices:
+        assert choice.used in choice.interpretations
+        assert (choice.usual or choice.used) in choice.interpretations
+        for cells in PAPER.interpretations(choice, reduced).values():
+            assert any(cell.ours is not None for cell in cells), choice.question
+
+
+def test_lines_say_each_answer_and_each_of_its_numbers(reduced: Results) -> None:
+    (short,) = paper_choices_part(PAPER, reduced).blocks
+    *_, long = paper_choices_part(PAPER, reduced, with_numbers=True).blocks
+    assert isinstance(short, Table)
+    assert isinstance(long, Table)
+    assert len(short.rows) == sum(len(choice.interpretations) for choice in PAPER.choices)
     assert sum(int(row[2]) for row in short.rows) == sum(row[5] != "–" for row in long.rows)
-    assert [row[1] for row in short.rows if row[4] == "yes"] == [choice.used for choice in found]
-    plain = json.loads(json.dumps(as_json(part)))
-    assert [choice["used"] for choice in plain["choices"]] == [choice.used for choice in found]
+    assert [row[1] for row in short.rows if row[4] == "yes"] == [choice.used for choice in PAPER.choices]
+    data = paper_choices_part(PAPER, reduced).data["choices"]
+    assert [choice["used"] for choice in data] == [choice.used for choice in PAPER.choices]
 
 
-@pytest.mark.parametrize("n", [3, 5])
-def test_where_the_sd_is_ours_students_t_decides(n: int) -> None:
-    """The interval in which a 95 % confidence interval of our mean would have the published one, were it exact."""
-    ours = spread([float(place) for place in range(n)])
-    assert ours is not None
-    for far, verdict in ((0.99, "agrees"), (1.01, "apart")):
-        allowed = stats.t.ppf(0.975, n - 1) * ours.sd * math.sqrt(1 / n + 1 / 10)
-        assert Cell("", "", ours, Published(ours.mean - far * allowed, None, 10, "")).verdict == verdict
-
-
-def test_device_time_of_the_runs_there(evidence: Evidence) -> None:
-    lines = dict(cost(evidence).lines)
-    assert lines["devices"] == "a fast one"
-    assert lines["training"].startswith(f"{len(evidence.runs)} runs, 20.")
-    diagnosed = evidence.numbers["diagnosis_seconds"]
-    assert lines["diagnoses"] == f"{len(evidence.runs)}, 2.0 to 10.0 s each, {diagnosed.sum() / 60:.0f} min in all"
-    assert (evidence.numbers["diagnosis_as_planned"] == 1).all()
-    assert "suite sweep alone" in lines, "all kinds of it are there"
-    assert "all runs of the paper" not in lines, "seeds of which less is measured are not"
-
-
-def test_device_time_from_nothing_counts_every_kind_of_diagnosis() -> None:
-    """Diagnoses of 12 s, and 8 s from the fourth seed on; 5 s in the family, 3 s in the sweep, 2 s of others."""
-    kinds = {
-        ("sls", None, 1): [12.0] * 3 + [8.0, 80.0], ("multipass", None, 1): [5.0], ("majority", None, 1): [3.5],
-        ("soft", 5, 1): [3.0], ("sls", None, 5): [2.0],
-    }  # fmt: skip
-    planned = {("sls", None, 1): [1.0] * 4 + [0.0]}
-    numbers = {
-        key: {
-            "seconds": [20.0] * len(found),
-            "diagnosis_seconds": found,
-            "diagnosis_as_planned": planned.get(key, [1.0] * len(found)),
-        }
-        for key, found in kinds.items()
-    }
-    evidence = replace(evidence_of(numbers), across={"barrier.seconds": np.array([1.0, 2.0])})
-    lines = dict(cost(evidence).lines)
-    # Soft labels and SLS; the three others of Table 4; of Table 2; the sweep, half of it with slices; kept labels; pairs.
-    main = 6 * 12 + 14 * 8 + 30 * 3.5 + 10 * 1.5
-    seconds = {
-        "all runs of the paper": (160, main + 15 * 5 + 40 * 3 + 40 * 2 + 15 * 2),
-        "suite main alone": (50, main),
-        "suite family alone": (20, 3 * 12 + 2 * 8 + 15 * 5),
-        "suite sweep alone": (80, 40 * 3 + 40 * 2),
-        "suite resampling alone": (20, 3 * 12 + 2 * 8 + 15 * 2),
-    }
-    assert {name: line for name, line in lines.items() if name in seconds} == {
-        name: f"{20 * runs / 60:.0f} min of training and {taken / 60:.0f} min of diagnoses ({taken / (20 * runs):.0%} of "
-        f"it), {(20 * runs + taken) / 60:.0f} min in all"
-        for name, (runs, taken) in seconds.items()
-    }
-
-
-def test_without_every_kind_of_diagnosis_nothing_is_said_of_all() -> None:
-    evidence = evidence_of({("sls", 5, 1): {"seconds": [20.0], "diagnosis_seconds": [3.0]}})
-    assert [name for name, _ in cost(evidence).lines] == [
-        "devices", "training", "diagnoses", "diagnoses of exactly what would be measured today"
-    ]  # fmt: skip
-    assert cost(evidence_of({("sls", 5, 1): {"soft_nll_best": [0.5]}})).lines == ()
-
-
-def test_smoothed_shares_are_tested_against_soft_labels_and_multipass() -> None:
-    values = {"soft": [0.60, 0.61, 0.63], "multipass": [0.58, 0.60, 0.62], "dirichlet": [0.57, 0.59, 0.64]}
-    table = sparse(evidence_of({(method, 5, 1): {"soft_nll_best": found} for method, found in values.items()}))
-    assert len(table.cells) == 2 * 6 * 5
-    cell = next(cell for cell in table.cells if cell.row == "soft labels, Dirichlet prior, 5 votes")
-    assert (cell.column, cell.ours) == ("soft NLL", spread(values["dirichlet"]))
-    done = {test.row: test for test in table.tests if test.n}
-    assert list(done) == [
-        "multipass, 5 votes against soft labels",
-        "soft labels, Dirichlet prior, 5 votes against soft labels",
-        "soft labels, Dirichlet prior, 5 votes against multipass",
-    ]
-    last = done["soft labels, Dirichlet prior, 5 votes against multipass"]
-    assert last.p_value == pytest.approx(stats.wilcoxon(values["dirichlet"], values["multipass"]).pvalue)
-    assert last.favourable == 2
+def paper_of(*entries: Entry, claims: tuple[Claim, ...] = (), repeated: tuple[str, ...] = ()) -> Paper:
+    """A paper that prints 5 ± 1 under "first" to "fourth", and 5 under "single", with one open choice."""
+    numbers = {(key,): Published(5.0, 1.0, 10, "") for key in ("first", "second", "third", "fourth")}
+    return Paper(
+        "made-up", "", "", {}, Printed({**numbers, ("single",): Published(5.0, None, 10, "")}),
+        tables=(TableSpec("table-1", "", entries, repeated=repeated),),
+        claims=claims,
+        choices=(Choice("answer", "", {"fits": "fits", "usual": "usual"}, "fits", (), usual="usual"),),
+    )  # fmt: skip
 
 
 def test_the_summary_counts_and_gives_reasons() -> None:
-    first, second, third, fourth = (Published(5.0, 1.0, 10, "") for _ in range(4))
-    near, far, few = spread([5.0, 5.2, 5.4]), spread([90.0, 90.2, 90.4]), spread([5.0, 5.2])
-    cells = (
-        Cell("epochs SLS is earlier than soft labels", "at its best", far, first),
-        Cell("CKA between seeds", "SLS", far, second),
-        Cell("CKA between seeds", "soft labels", near, third),
-        Cell("CKA between seeds", "soft labels, read otherwise", far, third),
-        Cell("barrier", "", None, fourth),
-        Cell("barrier", "", few, Published(5.0, None, 10, "")),
-        Cell("barrier", "", near, None),
+    near, far, few = [5.0, 5.2, 5.4], [90.0, 90.2, 90.4], [5.0, 5.2]
+    numbers = {"near": near, "far": far, "few": few, "fits": near, "usual": far}
+    entries = (
+        Entry("epochs earlier", "at its best", "far", {}, ("first",)),
+        Entry("similarity", "SLS", "far", {}, ("second",)),
+        Entry("similarity", "soft labels", "{answer}", {}, ("third",)),
+        Entry("similarity", "soft labels, otherwise", "far", {}, ("third",)),
+        Entry("barrier", "", "nothing", {}, ("fourth",)),
+        Entry("barrier", "few", "few", {}, ("single",)),
+        Entry("barrier", "unprinted", "near", {}),
     )
-    claims = (Claim("a", "x", True), Claim("b", "y", False), Claim("c", "z", None), Claim("d", "", None))
-    found = summary([Table("scalars", "", cells)], claims)
-    assert found.counts == (
-        "Of 5 published numbers 1 agree with ours and 2 are apart; 1 are not judged (too few seeds, or no spread) and 1 "
-        "are not run. Where the paper leaves a definition open, this is by the interpretation used, which often is the "
-        "one that fits best (see Choices).",
-        "Of 4 statements, the paper's and some beyond, 1 hold, 1 fail, 1 cannot be decided with the seeds there are, 1 are "
-        "not run.",
+    numbers |= {"above": [1.0, 1.1, 1.2, 1.1, 1.0], "below": [-1.0, -1.1, -1.2, -1.1, -1.0]}
+    claims = tuple(
+        Claim(f"{number} is above zero", *claim_positive(claim_value(number, {})), "Table 1", source=source)
+        for number, source in (("above", "paper"), ("below", "paper"), ("few", "ours"), ("nothing", "paper"))
     )
-    assert found.apart == {
-        EXPLANATIONS[1].words: ("scalars: epochs SLS is earlier than soft labels, at its best",),
-        OPEN: ("scalars: CKA between seeds, SLS", "scalars: CKA between seeds, soft labels, read otherwise"),
+    findings = (Finding("table-1", "epochs.*", ".*", "They were exchanged."), Finding("table-2", ".*", ".*", "No."))
+    results = results_with({("soft", None, 1): numbers})
+    found = paper_summary_part(paper_of(*entries, claims=claims), results, findings)
+    assert found.blocks[0].sentences == (  # type: ignore[union-attr]
+        "Of 5 published numbers 0 agree with ours by the usual definitions of what the paper leaves open, and 1 by the "
+        "definitions that fit its numbers best, which the tables take (see Choices). By these 2 are apart, 1 are not "
+        "judged (too few seeds, or no spread) and 1 are not run.",
+        "We checked 4 statements, 3 of the paper and 1 of our own: 1 confirmed, 1 contradicted, 1 undecided for want of "
+        "seeds, 1 not run. Counting that seeds share images between their splits, 0 of the 2 decided ones would be "
+        "undecided.",
+    )
+    assert found.data["apart"] == {
+        "They were exchanged.": ["table-1: epochs earlier, at its best"],
+        OPEN: ["table-1: similarity, SLS", "table-1: similarity, soft labels, otherwise"],
     }
-    assert found.failed == claims[1:2]
-    repeated = Cell("soft labels", "energy", near, Published(5.0, 1.0, 10, "Table 9"))
-    assert summary([Table("table-9", "", (repeated,))], ()).numbers == {}, "it is Table 8's, printed again"
+    assert [one["claim"] for one in found.data["failed"]] == ["below is above zero"]
+    twice = paper_summary_part(paper_of(entries[0], entries[2], repeated=("similarity",)), results)
+    assert twice.data["numbers"] == {"apart": 1}, "what another table prints counts there"
 
 
-def test_every_reason_is_of_some_number(evidence: Evidence) -> None:
-    tables = [part for part in find_parts("all", evidence) if isinstance(part, Table)]
-    explained = {reason(table.name, cell) for table in tables for cell in table.cells}
-    assert {one.words for one in EXPLANATIONS} <= explained
-
-
-def test_likeness_has_the_error_of_the_jackknife() -> None:
-    """Of a matrix a_i + a_j, whose mean is 2 mean(a): the error is that of twice a mean."""
-    effects = np.array([0.1, 0.25, 0.3, 0.42, 0.6])
-    evidence = replace(evidence_of({}), across={"sls.shared.cka": effects[:, None] + effects[None, :]})
-    found = similarity(evidence, "sls", "shared", "cka")
-    assert found is not None
-    assert (found.mean, found.n) == (pytest.approx(2 * effects.mean()), 5)
-    assert found.sd == pytest.approx(2 * effects.std(ddof=1))
-    pair = replace(evidence, across={"sls.shared.cka": np.array([[1.0, 0.7], [0.7, 1.0]])})
-    two = similarity(pair, "sls", "shared", "cka")
-    assert two is not None
-    assert math.isnan(two.sd)
+def test_every_finding_is_about_some_number() -> None:
+    """The notes beside the stored results name parts, rows and columns that there are."""
+    findings = read_findings(Path(__file__).resolve().parents[2] / "results" / "same-target")
+    tables = {table.name: table for table in (*PAPER.tables, PAPER.quoted) if table}
+    empty = results_with({})
+    assert len(findings) == 6
+    for finding in findings:
+        cells = PAPER.cells(tables[finding.part].entries, empty)
+        assert any(re.fullmatch(finding.row, cell.row) and re.fullmatch(finding.column, cell.column) for cell in cells)

@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from paper_runs import evidence_of
-from votewise.papers.same_target.cells import spread
-from votewise.papers.same_target.evidence import Evidence, Group
-from votewise.papers.same_target.figures import FIGURES, figure_1, figure_3, figure_8, figure_9, figure_11
-from votewise.report import Curve, Panel, draw_panels
+from paper_runs import results_with
+from votewise.papers.same_target.figures import FIGURES
+from votewise.papers.same_target.tables import runs
+from votewise.records import Results
+from votewise.report import Curve, Figure, Panel, draw_figure
+from votewise.statistics import Sample, pair_sample
 
 # Panels, and curves in each.
 CONTENT = {
@@ -31,12 +32,27 @@ CONTENT = {
 }
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_what_each_figure_shows(name: str, evidence: Evidence) -> None:
-    figure = FIGURES[name](evidence)
+BY_NAME = {figure.name: figure for figure in FIGURES}
+
+
+@pytest.fixture(scope="module")
+def results(reduced: Results) -> Results:
+    return reduced
+
+
+def drawn(name: str, results: Results) -> list[Panel]:
+    return [panel for draw in BY_NAME[name].panels if (panel := draw(results)).curves]
+
+
+def test_all_figures_of_the_paper_are_there() -> None:
+    assert list(BY_NAME) == list(CONTENT)
+
+
+@pytest.mark.parametrize("name", CONTENT)
+def test_what_each_figure_shows(name: str, results: Results) -> None:
     panels, curves = CONTENT[name]
-    assert (figure.name, len(figure.panels)) == (name, panels)
-    for panel in figure.panels:
+    assert len(drawn(name, results)) == panels
+    for panel in drawn(name, results):
         assert [curve.name for curve in panel.curves] == curves
         for curve in panel.curves:
             assert np.isfinite([curve.x, curve.y, curve.low, curve.high]).all()
@@ -44,29 +60,33 @@ def test_what_each_figure_shows(name: str, evidence: Evidence) -> None:
             assert (curve.y <= curve.high).all()
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", CONTENT)
 def test_without_runs_there_is_nothing_to_draw(name: str) -> None:
-    figure = FIGURES[name](evidence_of({}))
-    assert figure.panels == ()
-    assert {cell.verdict for cell in figure.cells} <= {"not run"}
+    assert drawn(name, Results({})) == []
+
+
+@pytest.mark.parametrize("name", ["figure-2", "figure-5", "figure-6", "figure-10"])
+def test_numbers_that_belong_to_a_figure_are_found(name: str, results: Results) -> None:
+    entries = [entry for entry in BY_NAME[name].entries if not entry.number.startswith("train/")]
+    assert len(entries) == {"figure-2": 24, "figure-10": 8}.get(name, 12)
+    assert {results.sample(entry.number, entry.where).n for entry in entries} == {3}
 
 
 def test_points_are_means_with_deviations() -> None:
-    evidence = evidence_of(
+    results = results_with(
         {("sls", 5, 1): {"soft_nll_best": [0.4, 0.5, 0.9]}, ("sls", 50, 1): {"soft_nll_best": [0.3]}}
     )
-    (panel,) = figure_1(evidence).panels
+    (panel,) = drawn("figure-1", results)
     (curve,) = panel.curves
-    ours = spread([0.4, 0.5, 0.9])
-    assert ours is not None
+    ours = Sample(dict(enumerate([0.4, 0.5, 0.9])))
     assert (panel.ticks, curve.x.tolist()) == (("5", "10", "25", "50"), [0.0, 3.0])
     assert curve.y == pytest.approx([ours.mean, 0.3])
     assert curve.low == pytest.approx([ours.mean - ours.sd, 0.3]), "one seed has no bar"
 
 
-def test_curves_are_means_over_seeds(evidence: Evidence) -> None:
-    panel, later = figure_8(evidence).panels
-    lines = np.stack(list(evidence.lines(Group("soft"), "curve_soft_nll").values())).astype(np.float64)
+def test_curves_are_means_over_seeds(results: Results) -> None:
+    panel, later = drawn("figure-8", results)
+    lines = np.stack(list(results.lines("curve_soft_nll", runs("soft")).values())).astype(np.float64)
     soft = panel.curves[1]
     assert soft.x.tolist() == list(range(1, lines.shape[1] + 1))
     assert soft.y == pytest.approx(lines.mean(axis=0))
@@ -75,37 +95,37 @@ def test_curves_are_means_over_seeds(evidence: Evidence) -> None:
     assert later.curves[1].y.tolist() == soft.y[7:].tolist()
 
 
-def test_barriers_and_likeness(evidence: Evidence) -> None:
-    (panel,) = figure_11(evidence).panels
-    assert panel.curves[0].y == pytest.approx(evidence.across["barrier.plain.losses"].mean(axis=0))
-    shared = figure_9(evidence).panels[0].curves[0]
-    matrix = evidence.across["sls.shared.maps_raw"]
-    assert shared.y[0] == pytest.approx((matrix.sum() - 3) / 6)
-    assert {cell.row for cell in figure_11(evidence).cells} == {"barrier"}
+def test_barriers_and_likeness(results: Results) -> None:
+    (panel,) = drawn("figure-11", results)
+    assert panel.curves[0].y == pytest.approx(results.between["barrier"].arrays["plain.losses"].mean(axis=0))
+    shared = drawn("figure-9", results)[0].curves[0]
+    group = results.between["sls.shared"]
+    maps = group.arrays["maps_raw"]
+    assert shared.y[0] == pytest.approx((maps.sum() - 3) / 6)
+    assert shared.high[0] - shared.y[0] == pytest.approx(pair_sample(group.seeds, maps).sd)
 
 
-def test_reliability_is_drawn_where_all_seeds_have_items(evidence: Evidence) -> None:
-    density = dict(evidence.series)
-    thin = density["reliability_density"].copy()
-    thin[:, :40] = 0
-    curve = figure_3(replace(evidence, series={**density, "reliability_density": thin})).panels[0].curves[0]
-    assert curve.x.min() >= evidence.across["confidence"][40]
+def test_reliability_is_drawn_where_all_seeds_have_items(results: Results) -> None:
+    thin = [None if line is None else np.where(np.arange(len(line)) < 40, 0, line) for line in results.series["reliability_density"]]  # fmt: skip
+    sparse = replace(results, series={**results.series, "reliability_density": tuple(thin)})
+    (panel,) = drawn("figure-3", sparse)
+    assert panel.curves[0].x.min() >= results.shared["confidence"][40]
 
 
-def test_drawn_figures_are_whole_and_repeatable(evidence: Evidence) -> None:
-    figure = FIGURES["figure-2"](evidence)
-    svg = draw_panels(figure.panels, known=("soft labels", "SLS"))
-    assert svg == draw_panels(figure.panels, known=("soft labels", "SLS"))
+def test_drawn_figures_are_whole_and_repeatable(results: Results) -> None:
+    figure = Figure("figure-2", "", tuple(drawn("figure-2", results)))
+    svg = draw_figure(figure)
+    assert svg == draw_figure(figure)
     texts = [element.text for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"5 votes", "50 votes", "SLS", "multipass", "bin of JS distance"} <= set(texts)
+    named = {f"{votes} votes, held-out images" for votes in (5, 50)}
+    assert {*named, "SLS", "multipass", "bin of JS distance", "gain over soft labels (soft NLL)"} <= set(texts)
     assert texts.count("SLS") == 1, "one legend for all panels"
 
 
 def test_a_method_has_one_colour_in_all_figures() -> None:
     line = np.arange(3.0)
-    known = ("soft labels", "SLS")
     colours = [
-        "#d55e00" in draw_panels([Panel("", "x", "y", curves)], known=known)
+        "#d55e00" in draw_figure(Figure("f", "", (Panel("", "x", "y", curves),)))
         for curves in ((Curve("SLS", line, line, line, line),), (Curve("soft labels", line, line, line, line),))
     ]
     assert colours == [True, False]

@@ -80,8 +80,9 @@ def leftovers(store: RecordStore) -> list[str]:
     return [path.name for pattern in (".part-*", ".old-*") for path in store.folder.glob(pattern)]
 
 
-def write_all(store: RecordStore, rng: random.Random) -> None:
-    """New runs, failed ones, finished ones in the place of failed ones, and the same again."""
+def write_all(store: RecordStore, rng: random.Random, begun: int) -> None:
+    """New runs, failed ones, finished ones in the place of failed ones, and the same again; says when it begins."""
+    os.write(begun, b"!")
     while True:
         store.write(record(rng.randrange(RUNS), rng.choice(["done", "failed", "failed"])), {"best": save})
 
@@ -91,7 +92,11 @@ def kill_at_random(folder: Path) -> None:
     store.write(record(0), {"best": save})
     before, interrupted = statuses(store), 0
     for kill in range(KILLS):
-        child = fork(lambda kill=kill: write_all(RecordStore(folder), random.Random(kill)))
+        begun, its = os.pipe()
+        child = fork(lambda kill=kill, its=its: write_all(RecordStore(folder), random.Random(kill), its))
+        os.read(begun, 1)
+        os.close(begun)
+        os.close(its)
         time.sleep(rng.uniform(0, 0.02))
         os.kill(child, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from limits import HANGS
 from votewise._errors import InputError
-from votewise.records import RecordStore, RunRecord, differences
+from votewise.records import RecordStore, RunRecord, record_differences
 
 SMALL = RunRecord(config={"seed": 0}, status="done", arrays={"rows": np.arange(3)})
 LARGE = RunRecord(config={"seed": 1}, status="done", arrays={"logits": np.zeros((40_000, 10))})
@@ -25,14 +26,14 @@ LARGE = RunRecord(config={"seed": 1}, status="done", arrays={"logits": np.zeros(
 def test_writers_that_are_killed_or_meet(tmp_path: Path, how: str) -> None:
     script = Path(__file__).with_name("crashing.py")
     out = subprocess.run(
-        [sys.executable, script, how, tmp_path / "runs"], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, script, how, tmp_path / "runs"], capture_output=True, text=True, check=False, timeout=HANGS
     )
     assert (out.returncode, out.stdout, out.stderr) == (0, "", "")
 
 
 def assert_only_small(store: RecordStore) -> None:
     assert sorted(path.name for path in store.folder.iterdir()) == [".lock", SMALL.run_id]
-    assert differences(store.read(SMALL.run_id), SMALL) == []
+    assert record_differences(store.read(SMALL.run_id), SMALL) == []
 
 
 def test_a_full_disk(tiny_disk: Path) -> None:
@@ -55,12 +56,12 @@ def test_a_file_size_limit(tmp_path: Path) -> None:
     store = RecordStore(tmp_path / "runs")
     store.write(SMALL)
     script = (
-        "import resource, signal, sys; sys.path.insert(0, sys.argv[2]); from test_crashes import *\n"
+        "import resource, signal, sys; sys.path[:0] = sys.argv[2:]; from test_crashes import *\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "try: RecordStore(sys.argv[1]).write(LARGE)\n"
         "except OSError as error: print(error.errno)"
     )
-    command = [sys.executable, "-c", script, store.folder, Path(__file__).parent]
+    command = [sys.executable, "-c", script, store.folder, *Path(__file__).parents[:2]]
     out = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (out.stdout, out.stderr) == (f"{errno.EFBIG}\n", "")
     assert_only_small(store)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from votewise import InputError
-from votewise.records import RunRecord, differences, run_id, same_result
+from votewise.records import RunRecord, record_differences, records_agree, run_id
 
 CONFIG: dict[str, Any] = {
     "method": "sls",
@@ -192,9 +192,9 @@ def test_epochs_are_those_of_the_longest_curve() -> None:
 def test_equal_records() -> None:
     payload = np.array([0x7FC00001], np.uint32).view(np.float32)  # a NaN of other bits
     assert np.isnan(payload).all()
-    assert differences(record(), record(environment={}, timing={"seconds": 9})) == []
-    assert same_result(record(arrays={"x": payload}), record(arrays={"x": np.float32([np.nan])}))
-    assert same_result(
+    assert record_differences(record(), record(environment={}, timing={"seconds": 9})) == []
+    assert records_agree(record(arrays={"x": payload}), record(arrays={"x": np.float32([np.nan])}))
+    assert records_agree(
         record(arrays={"x": np.eye(3)[:, :2]}), record(arrays={"x": np.asfortranarray(np.eye(3)[:, :2])})
     )
 
@@ -214,8 +214,10 @@ def test_equal_records() -> None:
     ],
 )  # fmt: skip
 def test_differences_are_named(changes: dict[str, Any], expected: list[str]) -> None:
-    assert differences(record(), record(**changes)) == differences(record(**changes), record()) == expected
-    assert not same_result(record(), record(**changes))
+    assert (
+        record_differences(record(), record(**changes)) == record_differences(record(**changes), record()) == expected
+    )
+    assert not records_agree(record(), record(**changes))
 
 
 def test_no_part_of_a_record_can_be_changed() -> None:
@@ -228,6 +230,6 @@ def test_no_part_of_a_record_can_be_changed() -> None:
     with pytest.raises(TypeError):
         record(config={"recipe": {"epochs": 1}}).config["recipe"]["epochs"] = 2  # type: ignore[index,call-overload]
     for copy in (pickle.loads(pickle.dumps(kept)), deepcopy(kept), replace(kept)):
-        assert same_result(copy, kept)
+        assert records_agree(copy, kept)
         with pytest.raises(TypeError):
             del copy.numbers["best_epoch"]

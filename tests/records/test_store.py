@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from votewise import InputError
-from votewise.records import DamagedRecordError, Fault, RecordStore, RunRecord, _folder, differences, run_id
+from votewise.records import DamagedRecordError, Fault, RecordStore, RunRecord, _folder, record_differences, run_id
 
 DONE = RunRecord(
     config={"method": "sls", "votes": None, "seed": 3, "recipe": {"epochs": 2}},
@@ -118,7 +118,7 @@ def test_round_trip(
     )  # fmt: skip
     store.write(record)
     back = store.read(record.run_id)
-    assert differences(record, back) == []
+    assert record_differences(record, back) == []
     assert {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in back.arrays.items()} == {
         name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()
     }
@@ -172,6 +172,81 @@ def test_unknown_runs(store: RecordStore, place: Path, name: Any) -> None:
         )
 
 
+# --- names of its own and of others
+
+
+STRAYS: dict[str, Callable[[Path], None]] = {
+    "a folder": lambda path: path.mkdir(),
+    "a file": lambda path: path.touch(),
+    "a link to a file": lambda path: path.symlink_to(__file__),
+    "a link to a folder": lambda path: path.symlink_to(Path(__file__).parent),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+    "a pipe": lambda path: os.mkfifo(path),
+}
+
+
+@pytest.mark.parametrize("stray", STRAYS)
+@pytest.mark.parametrize("stem", [".part-", ".old-"])
+def test_names_of_others_are_left_alone(store: RecordStore, place: Path, stem: str, stray: str) -> None:
+    path = store.folder / f"{stem}holidays"
+    STRAYS[stray](path)
+    if path.is_dir() and not path.is_symlink():
+        (path / "photo.jpg").write_bytes(b"irreplaceable")
+    before = path.lstat()
+    store.write(DONE, replace=True)
+    assert (path.lstat().st_ino, path.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert names(store.folder) == sorted([".lock", DONE.run_id, path.name])
+    if stray == "a folder":
+        assert (path / "photo.jpg").read_bytes() == b"irreplaceable"
+
+
+@pytest.mark.parametrize("stray", [name for name in STRAYS if name != "a folder"])
+@pytest.mark.parametrize("stem", [".part-", ".old-", ""])
+@pytest.mark.parametrize("there", [False, True], ids=["first", "again"])
+def test_no_stray_under_a_name_of_its_own_blocks_a_run(store: RecordStore, stem: str, stray: str, there: bool) -> None:
+    """The stray is kept under another name, since the store did not make it."""
+    if there:
+        store.write(DONE)
+        (store.folder / DONE.run_id).rename(kept := store.folder / "kept")
+    store.folder.mkdir(exist_ok=True)
+    path = store.folder / f"{stem}{DONE.run_id}"
+    STRAYS[stray](path)
+    before = path.lstat()
+    if there and stem:
+        kept.rename(store.folder / DONE.run_id)
+    assert store.has(DONE.run_id) == (there and stem != "")
+    seen = stem == "" or (stem == ".old-" and not there)  # where readers look for the record
+    assert [fault.run_id for fault in store.faults()] == [DONE.run_id] * seen
+    store.write(DONE, replace=True)
+    assert record_differences(store.read(DONE.run_id), DONE) == []
+    assert store.faults() == []
+    aside = store.folder / f".corrupt-{DONE.run_id}-1"
+    assert (aside.lstat().st_ino, aside.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert set(names(store.folder)) - {"kept"} == {".lock", DONE.run_id, aside.name}
+
+
+@pytest.mark.parametrize("stray", [name for name in STRAYS if name != "a file"])
+def test_a_lock_that_is_no_file(store: RecordStore, stray: str) -> None:
+    store.folder.mkdir()
+    lock = store.folder / ".lock"
+    STRAYS[stray](lock)
+    with pytest.raises(InputError) as error:
+        store.write(DONE)
+    assert str(error.value) == (
+        f"{str(lock)!r} must be a file, but it is a folder, a link or a pipe. Move it out of the store."
+    )
+    assert names(store.folder) == [".lock"]
+
+
+def test_a_folder_that_is_a_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "runs").symlink_to("nothing")
+    with pytest.raises(InputError) as error:
+        RecordStore(tmp_path / "runs")
+    assert str(error.value) == (
+        f"{str(tmp_path / 'runs')!r} must be a folder for records, but it is a link to nothing. Name another."
+    )
+
+
 def test_a_list_of_runs_reads_no_arrays(store: RecordStore, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(3):
         store.write(changed(DONE, config={"seed": seed}))
@@ -188,7 +263,7 @@ def test_files_can_be_attached_listed_and_let_go(store: RecordStore) -> None:
     assert store.attached(DONE.run_id) == ("best.bin",)
     store.detach(DONE.run_id)
     assert store.attached(DONE.run_id) == ()
-    assert differences(store.read(DONE.run_id), DONE) == []
+    assert record_differences(store.read(DONE.run_id), DONE) == []
     store.detach(DONE.run_id)  # nothing is left to do
     assert [path.name for path in store.folder.iterdir() if path.name != ".lock"] == [DONE.run_id]
 
@@ -199,7 +274,7 @@ def test_a_finished_run_is_replaced_only_when_asked_to(store: RecordStore) -> No
     with pytest.raises(InputError, match="a run done twice must give the same result"):
         store.write(other)
     store.write(other, replace=True)
-    assert differences(store.read(DONE.run_id), other) == []
+    assert record_differences(store.read(DONE.run_id), other) == []
 
 
 # Damage
@@ -383,7 +458,7 @@ def test_a_failed_run_gives_way(store: RecordStore) -> None:
     store.write(DONE)
     assert store.read(DONE.run_id).status == "done"
     store.write(FAILED)  # a finished run does not give way
-    assert differences(store.read(DONE.run_id), DONE) == []
+    assert record_differences(store.read(DONE.run_id), DONE) == []
     assert names(store.folder) == [".lock", DONE.run_id]
 
 
@@ -397,7 +472,7 @@ def test_a_record_replaced_while_it_is_read(store: RecordStore, monkeypatch: pyt
         return read_arrays(*arguments)
 
     monkeypatch.setattr(_folder, "read_arrays", read_too_late)
-    assert differences(store.read(DONE.run_id), DONE) == []
+    assert record_differences(store.read(DONE.run_id), DONE) == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the names of open files")
@@ -440,7 +515,7 @@ def test_another_result_of_the_same_run_is_an_error(store: RecordStore, place: P
         "but 'numbers.best_epoch', 'numbers.soft_nll_best' differ. "
         "Something outside the config affects the result; find it, or delete that folder."
     )
-    assert differences(store.read(DONE.run_id), DONE) == []
+    assert record_differences(store.read(DONE.run_id), DONE) == []
 
 
 def test_only_records_are_written(store: RecordStore) -> None:

@@ -19,6 +19,7 @@ from votewise.statistics import (
     centred_interval,
     compare_paired,
     holm,
+    pair_sample,
     wilcoxon,
     wilson_interval,
 )
@@ -143,3 +144,32 @@ def test_centred_intervals_hold_their_value() -> None:
     assert 0.02 < interval.high < 0.04
     assert math.isnan(centred_interval(math.inf, np.zeros(3)).low)
     assert math.isnan(bootstrap_mean([1.0]).low)
+
+
+def test_a_mean_over_pairs_has_the_error_of_the_jackknife() -> None:
+    """Of a matrix a_i + a_j, whose mean is 2 mean(a): the error is that of twice a mean."""
+    effects = np.array([0.1, 0.25, 0.3, 0.42, 0.6])
+    found = pair_sample(range(5), effects[:, None] + effects[None, :])
+    assert (found.seeds, found.mean) == (tuple(range(5)), pytest.approx(2 * effects.mean()))
+    assert found.sd == pytest.approx(2 * effects.std(ddof=1))
+
+
+def test_pairs_that_were_not_compared_do_not_count() -> None:
+    matrix = np.random.default_rng(1).random((4, 4))
+    matrix = (matrix + matrix.T) / 2
+    matrix[0, 3] = matrix[3, 0] = np.nan
+    found = pair_sample((2, 4, 5, 9), matrix)
+
+    def mean(seeds: list[int]) -> float:
+        pairs = [matrix[one, other] for one in seeds for other in seeds if one < other]
+        return float(np.nanmean(pairs))
+
+    without = [mean([seed for seed in range(4) if seed != left_out]) for left_out in range(4)]
+    assert (found.seeds, found.mean) == ((2, 4, 5, 9), pytest.approx(mean([0, 1, 2, 3])))
+    assert found.error == pytest.approx(math.sqrt(3 / 4 * np.sum((np.array(without) - np.mean(without)) ** 2)))
+
+
+def test_one_pair_has_no_spread_and_no_pair_has_no_mean() -> None:
+    one = pair_sample((3, 7), np.array([[1.0, 0.7], [0.7, 1.0]]))
+    assert (one.mean, one.n, math.isnan(one.sd)) == (0.7, 1, True)
+    assert pair_sample((3, 7), np.array([[1.0, np.nan], [np.nan, 1.0]])).n == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ def test_wrong_recipes(values: dict[str, Any], message: str) -> None:
 def recipes(draw: st.DrawFn) -> TrainConfig:
     shares = st.floats(0, 1)
     mean = draw(st.lists(shares, max_size=4))
+    schedule = draw(st.sampled_from(SCHEDULES))
     return TrainConfig(
         epochs=draw(st.integers(1, 10**6)),
         batch_size=draw(st.integers(1, 10**6)),
@@ -91,7 +93,7 @@ def recipes(draw: st.DrawFn) -> TrainConfig:
         momentum=draw(st.floats(1e-3, 1)),
         nesterov=draw(st.booleans()),
         decayed=draw(st.sampled_from(DECAYED)),
-        schedule=draw(st.sampled_from(SCHEDULES)),
+        schedule=schedule,
         crop=draw(st.integers(0, 9)) if mean else 0,
         fill=draw(st.sampled_from(FILLS)),
         flip=draw(st.booleans()) if mean else False,
@@ -99,6 +101,8 @@ def recipes(draw: st.DrawFn) -> TrainConfig:
         std=tuple(draw(st.lists(st.floats(1e-3, 9), min_size=len(mean), max_size=len(mean)))),
         mixup=draw(st.floats(0, 1e6)),
         precision=draw(st.sampled_from(PRECISIONS)),
+        warm_up=draw(st.floats(0, 0.9)) if schedule == "step" else 0.0,
+        micro_batch=draw(st.integers(0, 99)),
     )
 
 
@@ -116,7 +120,7 @@ def test_what_a_stored_recipe_leaves_out_has_its_default() -> None:
 
 
 def test_an_unknown_name_in_a_stored_recipe() -> None:
-    names = ", ".join(TrainConfig().to_dict())
+    names = ", ".join(field.name for field in fields(TrainConfig))
     with pytest.raises(InputError) as error:
         TrainConfig.from_dict({"epochs": 3, "learning_rte": 0.1})
     assert str(error.value) == (
@@ -150,6 +154,35 @@ def test_the_learning_rate_may_fall_every_step(epochs: int, steps: int, start: f
     recipe = TrainConfig(epochs=epochs, learning_rate=start, schedule="step")
     ours = [recipe.learning_rate_at(epoch, step, steps) for epoch in range(epochs) for step in range(steps)]
     assert ours == pytest.approx(torch_rates(recipe, epochs * steps), abs=1e-9 * start)
+
+
+@given(st.integers(1, 60), st.integers(1, 7), st.floats(0.01, 0.9), st.floats(1e-6, 10))
+def test_a_warm_up_is_that_of_transformers(epochs: int, steps: int, share: float, start: float) -> None:
+    from transformers import get_cosine_schedule_with_warmup
+
+    recipe = TrainConfig(epochs=epochs, learning_rate=start, schedule="step", warm_up=share)
+    ours = [recipe.learning_rate_at(epoch, step, steps) for epoch in range(epochs) for step in range(steps)]
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=start)
+    schedule = get_cosine_schedule_with_warmup(optimizer, int(share * epochs * steps), epochs * steps)
+    theirs = []
+    for _ in ours:
+        theirs += schedule.get_last_lr()
+        optimizer.step()
+        schedule.step()
+    assert ours == pytest.approx(theirs, abs=1e-9 * start)
+
+
+def test_a_warm_up_needs_steps() -> None:
+    with pytest.raises(
+        InputError, match=r"^a warm-up needs the schedule 'step', but got 'epoch'\. Pass schedule='step'\.$"
+    ):
+        TrainConfig(warm_up=0.1)
+
+
+def test_what_is_newer_than_stored_runs_is_stored_only_if_set() -> None:
+    assert not {"warm_up", "micro_batch"} & set(TrainConfig().to_dict())
+    stored = TrainConfig(schedule="step", warm_up=0.1, micro_batch=4).to_dict()
+    assert (stored["warm_up"], stored["micro_batch"]) == (0.1, 4)
 
 
 def test_numpy_numbers_and_lists_become_plain_ones() -> None:

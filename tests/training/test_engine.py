@@ -321,6 +321,28 @@ def test_logits_of_another_shape_are_refused_by_the_engine() -> None:
 
 
 @pytest.mark.parametrize(
+    ("make", "inputs", "config"),
+    [(mlp, features(), FEATURES), (lambda: SmallCNN(4), images(), IMAGES)],
+    ids=["features", "images"],
+)
+def test_without_held_out_rows_the_last_epoch_is_the_best(
+    make: Callable[[], nn.Module], inputs: torch.Tensor, config: TrainConfig
+) -> None:
+    votes = disputed_votes()
+    rows, nothing = np.arange(len(inputs)), np.zeros(0, dtype=np.int64)
+    job = Job(3, rows, Soft(votes), nothing, votes.probs[nothing])
+    run = train_job(make, inputs, job, config)
+    assert run.best_epoch == config.epochs - 1
+    assert all(torch.equal(run.best[name], run.last[name]) for name in run.last)
+    assert (run.logits.shape, run.last_logits.shape) == ((config.epochs, 0, 4), (0, 4))
+    assert run.train_logits.shape == (len(rows), 4)
+    (found,) = outcomes(make, inputs, [job], config)
+    assert unequal_parts(run, found) == []
+    some = train_job(make, inputs, replace(job, held_out=rows[:5], selection=votes.probs[rows[:5]]), config)
+    assert all(torch.equal(run.last[name], some.last[name]) for name in run.last), "predicting changes nothing"
+
+
+@pytest.mark.parametrize(
     ("selection", "message"),
     [
         (np.ones((20, 1)), "selection must be vote shares over 4 classes of at most 20 held-out rows, but its shape is (20, 1). Pass votes.probs[held_out]."),

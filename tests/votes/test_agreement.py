@@ -39,6 +39,27 @@ def test_alpha_is_that_of_krippendorff(table: Votes) -> None:
     assert math.isclose(krippendorff_alpha(table), people.nominal_alpha(counts), abs_tol=1e-9)
 
 
+def test_fleiss_kappa_of_unequal_numbers_of_votes_has_one_population() -> None:
+    """The case of irrCAC, whose fleiss.kappa.raw gives .425: chance agreement from the mean shares of the items."""
+    mixed = Votes.from_counts([[3, 0]] * 80 + [[15, 15]] * 20)
+    assert math.isclose(fleiss_kappa(mixed), 0.425, abs_tol=5e-4)
+    assert math.isclose(krippendorff_alpha(mixed), 0.196, abs_tol=5e-4)
+
+
+def test_halves_that_correlate_negatively_give_their_correlation_and_no_ceiling() -> None:
+    """A panel of four of which one always dissents: one half of the votes disagrees, the other does not."""
+    found = entropy_reliability(Votes.from_counts([[3, 1], [1, 3]] * 30))
+    assert found is not None
+    assert found.split_half < -0.9
+    assert found.reliability == found.split_half
+    assert math.isnan(found.ceiling)
+
+
+def test_entropies_are_of_votes() -> None:
+    with pytest.raises(InputError, match="votes must be Votes, but got ndarray"):
+        entropy_per_item(np.eye(2))
+
+
 def test_perfect_agreement_and_one_class() -> None:
     agreed = Votes.from_counts([[5, 0], [0, 3]])
     assert fleiss_kappa(agreed) == krippendorff_alpha(agreed) == 1

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import votes
-from votewise import InputError, Votes, read_votes
-from votewise.votes import table as table_module
+from votewise import InputError, Votes, _checks, read_votes
+from votewise._numerics import top_classes
 from votewise.votes.table import sort_classes
 
 PEOPLE = Votes.from_counts([[3, 1, 0], [0, 2, 2]], item_ids=["a", "b"], classes=["cat", "cow", "dog"])
@@ -40,7 +40,7 @@ def test_votes_do_not_follow_what_the_caller_writes_to_the_array_later() -> None
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda votes: pickle.loads(pickle.dumps(votes))])
 def test_copies_are_frozen_too(duplicate: Callable[[Votes], Votes]) -> None:
-    table = read_votes(np.array([[0, 1, -1], [1, 1, 0]]), form="wide")
+    table = read_votes(np.array([[0, 1, -1], [1, 1, 0]]), form="wide", gap="-1")
     assert table.probs.sum() == 2
     again = duplicate(table)
     assert (again.item_ids.tolist(), again.classes, again.provenance) == (["0", "1"], ("0", "1"), table.provenance)
@@ -52,7 +52,7 @@ def test_copies_are_frozen_too(duplicate: Callable[[Votes], Votes]) -> None:
 
 
 def test_take_keeps_ballots_and_ids() -> None:
-    table = read_votes(np.array([[0, 1, -1], [1, 1, 0], [-1, 0, -1]]), form="wide")
+    table = read_votes(np.array([[0, 1, -1], [1, 1, 0], [-1, 0, -1]]), form="wide", gap="-1")
     part = table.take([2, 0])
     assert part.item_ids.tolist() == ["2", "0"]
     assert part.ballots is not None
@@ -160,7 +160,7 @@ def test_texts_may_be_ids_but_not_beyond_memory(monkeypatch: pytest.MonkeyPatch)
     """Each id takes as much memory as the longest."""
     text = "word " * 400
     assert Votes.from_counts([[1], [1]], item_ids=["a", text]).item_ids[1] == text
-    monkeypatch.setattr(table_module, "_MOST_LETTERS", 4003)
+    monkeypatch.setattr(_checks, "_MOST_LETTERS", 4003)
     message = (
         "{} ids must be short enough for memory, as each takes as much of it as the longest, but one of 2 has 2,002 "
         "characters ('word word word word word word word word ...'). "
@@ -255,3 +255,50 @@ def test_redraws_of_different_sizes_are_not_nested() -> None:
     table = Votes.from_counts(np.tile([5, 5], (2000, 1)))
     small, large = table.subsample(5, seed=0).counts, table.subsample(10, seed=0).counts
     assert ((large - small) < 0).any()
+
+
+# --- folds
+
+
+@given(votes(min_items=4, max_items=40), st.integers(2, 4), st.integers(0, 99))
+def test_folds_are_even_and_follow_the_ids(table: Votes, n: int, seed: int) -> None:
+    folds = table.folds(n, seed=seed)
+    sizes = np.bincount(folds, minlength=n)
+    assert (len(sizes), sizes.sum()) == (n, table.n_items)
+    assert np.ptp(sizes) <= 1
+    strata = top_classes(table.probs)
+    for group in np.unique(strata):
+        assert np.ptp(np.bincount(folds[strata == group], minlength=n)) <= 1
+    order = np.random.default_rng(seed).permutation(table.n_items)
+    np.testing.assert_array_equal(table.take(order).folds(n, seed=seed), folds[order])
+    np.testing.assert_array_equal(table.folds(n, seed=seed, strata=strata), folds)
+
+
+@given(votes(min_items=4, max_items=40), st.integers(2, 4))
+def test_without_strata_folds_do_not_depend_on_votes(table: Votes, n: int) -> None:
+    others = Votes.from_counts(table.counts[::-1], item_ids=table.item_ids)
+    alike = np.zeros(table.n_items)
+    np.testing.assert_array_equal(table.folds(n, seed=1, strata=alike), others.folds(n, seed=1, strata=alike))
+
+
+def test_folds_of_different_seeds_differ() -> None:
+    table = Votes.from_counts(np.eye(4, dtype=int)[np.arange(400) % 4])
+    agreeing = (table.folds(5, seed=0) == table.folds(5, seed=1)).mean()
+    assert 0.1 < agreeing < 0.3, "as by chance"
+    assert agreeing != (table.folds(5, seed=0) == table.folds(5, seed=2)).mean()
+
+
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [
+        (1, "the number of folds must be a whole number of at least 2, but got 1."),
+        (
+            9,
+            "9 folds need at least 9 items, so that each holds out some, but got 2. Choose fewer folds, or draw what is held out (--held-out).",
+        ),
+    ],
+)
+def test_folds_that_are_refused(n: int, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        PEOPLE.folds(n, seed=0)
+    assert str(error.value).startswith(message.removesuffix("."))

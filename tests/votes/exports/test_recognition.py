@@ -41,7 +41,7 @@ BROKEN = {
     "an empty object": (b"{}", "the file {} must hold objects, in a list or by name, but got an object without any. " + TABLE),
     "a list of lists": (b"[[1], [2]]", "the file {} must hold objects, in a list or by name, but got a list of a list. " + TABLE),
     "a mixed list": (b'[{"a": 1}, 2]', "the file {} must hold objects, in a list or by name, but got a list of a number. " + TABLE),
-    "something else": (b'[{"colour": "red"}]', "a .json file must be a known export, but this one is not (its objects have 'colour'). Name the format with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot), or make a long table (.csv, .jsonl) of it."),
+    "something else": (b'[{"colour": "red"}]', "a .json file must be a known export, but this one is not (its objects have 'colour'). Name the format with format= (--format: label-studio, label-studio-min, argilla, argilla-1, prodigy, doccano, lewidi, chaosnli, peerannot, potato-jsonl), or make a long table (.csv, .jsonl) of it."),
     "people, not labels": (b'{"Ann1": {"Age": 30, "Gender": "f"}}', "a .json file must be a known export, but this one is not"),
     "half a character": (b'{"\\ud800": {"annotations": "1", "annotators": "Ann1"}}', "the export must be readable, but reading it failed: "),
 }  # fmt: skip
@@ -68,7 +68,7 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the table must be a file, but .* does not exist"):
+    with pytest.raises(InputError, match=r"^cannot find '.*'\.$"):
         read_votes(tmp_path / "votes.json")
     (tmp_path / "votes.json").mkdir()
     with pytest.raises(InputError, match=r"the table must be a file, but .* is a folder"):
@@ -233,5 +233,5 @@ def test_mutilated_exports_raise_nothing_but_our_own_errors(path: Path, tmp_path
         except BaseException as error:
             error.add_note(f"case {case}: {options} {content}")
             raise
-    assert all(", but " in message and message.endswith(".") for message in messages)
+    assert all(", but " in message and message.endswith((".", "?")) for message in messages)
     assert read > 5  # they must not all be so broken that no reader is reached

@@ -19,6 +19,7 @@ from pyarrow import parquet
 from votewise import InputError, Votes, read_votes
 from votewise.cli.main import main
 from votewise.votes import FORMATS
+from votewise.votes.exports import PLATFORMS
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -162,6 +163,11 @@ def check(votes: Votes, expected: Expected) -> None:
     assert votes.notes == expected.notes
 
 
+def advice(error: InputError) -> str:
+    """A message without the command that follows it."""
+    return str(error).partition("\nTo do so, type: votewise inspect ")[0]
+
+
 def write(path: Path, content: Any) -> Path:
     """JSON, as one document or one object per line."""
     lines = path.suffix == ".jsonl"
@@ -186,7 +192,8 @@ def test_its_format_may_be_named(name: str) -> None:
 
 
 def test_every_format_has_a_sample() -> None:
-    assert {expected.format for expected in EXPECTED.values()} == set(FORMATS)
+    in_shapes = {"zooniverse", "potato-jsonl", *PLATFORMS}  # which tests/votes/test_shapes.py reads
+    assert {expected.format for expected in EXPECTED.values()} | in_shapes == set(FORMATS)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -246,7 +253,7 @@ def test_label_studio_several_questions_are_not_guessed(tmp_path: Path) -> None:
     path = write(tmp_path / "tasks.json", tasks)
     with pytest.raises(InputError) as error:
         read_votes(path)
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "one question must be the one whose answers are votes, but this Label Studio export has 2 that may be ('mood', 'q'). "
         "Choose one with question= (--question)."
     )
@@ -255,7 +262,7 @@ def test_label_studio_several_questions_are_not_guessed(tmp_path: Path) -> None:
     assert (given_counts(mood), mood.notes) == ({"1": {"4": 1}}, ("answers left out: 1 empty",))
     with pytest.raises(InputError) as error:
         read_votes(path, question="moods")
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "the question of this Label Studio export must be one of mood, q, but got 'moods'. Did you mean 'mood'?"
     )
 
@@ -265,7 +272,7 @@ def test_label_studio_without_classes(tmp_path: Path) -> None:
     path = write(tmp_path / "tasks.json", [{"id": 1, "data": {}, "annotations": [{"id": 1, "result": [box]}]}])
     with pytest.raises(InputError) as error:
         read_votes(path)
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "one question must be the one whose answers are votes, but this Label Studio export has none. "
         "Export answers that are classes of whole items."
     )
@@ -275,7 +282,7 @@ def test_label_studio_multiple_choices_are_never_silent(tmp_path: Path) -> None:
     path = write(tmp_path / "tasks.json", [task(1, ["a", "b"], ["a"]), task(2, ["b"])])
     with pytest.raises(InputError) as error:
         read_votes(path)
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "an answer must name one class, but 1 name several (items '1'; the first says 'a', 'b'). Pass several='each' "
         "(--several each) to count a vote for each class, or several='drop' to leave them out."
     )
@@ -315,7 +322,7 @@ def test_label_studio_short_columns_are_not_guessed() -> None:
     assert given_counts(read_votes(rows, label="tone")) == {"1": {"a": 1, "b": 1}, "2": {"a": 1}}  # as a long table
     with pytest.raises(InputError) as error:
         read_votes(rows, question="tone", item="nothing")
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "an export needs the id of each item, but there is no column 'nothing' among 'text', 'tone', 'id', 'mood', "
         "'annotator' and 2 more. Name the column with item= (--item)."
     )
@@ -335,7 +342,7 @@ def test_label_studio_short_answers_that_look_like_data_are_not_guessed() -> Non
     )
     with pytest.raises(InputError) as error:
         read_votes(rows)
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "one column must be the one whose answers are votes, but none of 'mood', 'source' differs between answers to a "
         "task, so that answers look like data. Choose one with question= (--question)."
     )
@@ -385,7 +392,7 @@ def test_items_by_a_field_of_their_own(tmp_path: Path) -> None:
     assert list(read_votes(SAMPLES / "argilla_nested.json", item="ref").item_ids) == ["tweet-a", "tweet-b"]
     with pytest.raises(InputError) as error:
         read_votes(SAMPLES / "doccano.jsonl", item="ref")
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "every record needs the id of its item, but one has none in 'ref' (its fields are 'id', 'text', 'label', 'annotator'). "
         "Name the field with item= (--item)."
     )
@@ -395,7 +402,7 @@ def test_items_without_votes(tmp_path: Path) -> None:
     path = write(tmp_path / "tasks.json", [task(1, ["a"]), task(2), task(3, [])])
     with pytest.raises(InputError) as error:
         read_votes(path)
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "every item needs at least one vote, but 2 have none ('2', '3'). Remove them, or pass empty='drop' (--empty drop)."
     )
     kept = read_votes(path, empty="drop")
@@ -473,7 +480,7 @@ def test_last_answers_by_a_plain_count(tmp_path_factory: pytest.TempPathFactory,
 def test_repeated_answers_may_be_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(SAMPLES / "label_studio.json", duplicates="error")
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "a person may answer an item only once, but 1 answers were given again (the first by '7' on '101'). "
         "Pass duplicates='last' (--duplicates last) to keep the last answer, or duplicates='all' to count each."
     )
@@ -577,7 +584,7 @@ def test_argilla_faults(tmp_path: Path, fault: str) -> None:
     first, second = records("argilla_flat.jsonl")
     with pytest.raises(InputError) as error:
         read_votes(write(tmp_path / "records.jsonl", [{**first, **change}, second]), question="label")
-    assert str(error.value) == message
+    assert advice(error.value) == message
 
 
 # Prodigy
@@ -601,7 +608,7 @@ def test_prodigy_plain_answers(tmp_path: Path) -> None:
     spans = [{**one, "spans": [{"start": 0, "end": 5, "label": "PER"}]} for one in plain]
     with pytest.raises(InputError) as error:
         read_votes(write(tmp_path / "answers.jsonl", spans))
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "answers must name classes of whole items, but these mark spans. Export answers to a choice, or to whether a label fits."
     )
 
@@ -645,7 +652,7 @@ def test_doccano_oldest_names(tmp_path: Path) -> None:
 def test_doccano_votes_in_place_of_labels_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(write(tmp_path / "all.jsonl", [{"id": 1, "text": "x", "label": ["a", "a", "b"]}]), several="each")
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "a doccano export names each label of a document once, but document '1' has 'a', 'a', 'b'. "
         "If these are the votes of several people, make a long table of them, one row per vote."
     )
@@ -654,7 +661,7 @@ def test_doccano_votes_in_place_of_labels_are_refused(tmp_path: Path) -> None:
 def test_doccano_spans_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_votes(write(tmp_path / "all.jsonl", [{"id": 1, "text": "Anna", "label": [[0, 4, "PER"]]}]))
-    assert str(error.value) == (
+    assert advice(error.value) == (
         "labels must be of whole documents, but document '1' has spans. Export a project that classifies documents."
     )
 
@@ -688,7 +695,7 @@ def test_lewidi_faults(tmp_path: Path, fault: str) -> None:
     tree = records("lewidi_2023.json")
     with pytest.raises(InputError) as error:
         read_votes(write(tmp_path / "train.json", tree | {"1": tree["1"] | change}))
-    assert str(error.value) == message
+    assert advice(error.value) == message
 
 
 CHAOS_FAULTS = {
@@ -706,7 +713,7 @@ def test_chaosnli_faults(tmp_path: Path, fault: str) -> None:
     first, second = records("chaosnli.jsonl")
     with pytest.raises(InputError) as error:
         read_votes(write(tmp_path / "chaos.jsonl", [{**first, **change}, second]))
-    assert str(error.value) == message
+    assert advice(error.value) == message
 
 
 def test_chaosnli_class_lists_and_empty_items(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from votewise._errors import InputError
-from votewise.datasets import DATASETS, Dataset, DownloadError, FileState, fetch
-from votewise.datasets.catalog import DataFile, matches
-from votewise.datasets.fetching import download
+from votewise.data import RELEASES, DownloadError, FileState, Release, fetch
+from votewise.data.fetching import download
+from votewise.data.releases import DataFile, matches_checksum
 
 CONTENT = bytes(range(256)) * 2000
 SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -209,7 +209,7 @@ def test_no_server(closed_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_server_that_falls_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("votewise.datasets.fetching._TIMEOUT", 0.1)
+    monkeypatch.setattr("votewise.data.fetching._TIMEOUT", 0.1)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/file"
@@ -237,7 +237,7 @@ def test_a_server_that_does_not_speak_http(tmp_path: Path, monkeypatch: pytest.M
 def test_a_file_too_long(
     server: tuple[str, Behaviour], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, announce: bool
 ) -> None:
-    monkeypatch.setattr("votewise.datasets.fetching._MOST_BYTES", 300_000)
+    monkeypatch.setattr("votewise.data.fetching._MOST_BYTES", 300_000)
     server[1].announce = announce
     told = failure(DataFile("f.bin", SHA256, server[0]), tmp_path)
     assert "but the file is longer than 300,000 bytes, so it is not the right one" in told
@@ -296,7 +296,7 @@ def catalogued(server: tuple[str, Behaviour], monkeypatch: pytest.MonkeyPatch) -
     url, behaviour = server
     either = DataFile("unpacked/f", MD5, exact=False), DataFile("f.gz", MD5, url)
     parts = ((DataFile("f.npy", SHA256, url),), either)
-    monkeypatch.setitem(DATASETS, "toy", Dataset("a toy", "none", "none", "nobody", "example.org", parts))
+    monkeypatch.setitem(RELEASES, "toy", Release("a toy", "none", "none", "nobody", "example.org", parts))
     return behaviour
 
 
@@ -343,11 +343,11 @@ def test_what_failed_can_be_placed_by_hand(catalogued: Behaviour, tmp_path: Path
 
 def test_what_must_be_fetched_by_hand(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        fetch("chaosnli", tmp_path / "new")
+        fetch("lewidi-armis", tmp_path / "new")
+    files = "ArMIS_train.json and ArMIS_dev.json and ArMIS_test.json"
     assert str(caught.value) == (
-        "every missing file of chaosnli must have a download address, but there is none for "
-        "chaosNLI_snli.jsonl and chaosNLI_mnli_m.jsonl and chaosNLI_alphanli.jsonl. You can get chaosNLI_snli.jsonl and "
-        "chaosNLI_mnli_m.jsonl and chaosNLI_alphanli.jsonl by hand from github.com/easonnie/ChaosNLI and place them in "
+        f"every missing file of lewidi-armis must have a download address, but there is none for {files}. You can get {files} "
+        "by hand from github.com/Le-Wi-Di/le-wi-di.github.io, LeWiDi_2-2023 and place them in "
         f"{str(tmp_path / 'new')!r}."
     )
     assert names(tmp_path) == []
@@ -357,7 +357,7 @@ def test_what_must_be_fetched_by_hand(tmp_path: Path) -> None:
 
 
 def test_every_address_is_safe_and_every_fetched_file_is_checked() -> None:
-    files = [file for dataset in DATASETS.values() for part in dataset.parts for file in part]
+    files = [file for dataset in RELEASES.values() for part in dataset.parts for file in part]
     for file in files:
         assert file.checksum is None or re.fullmatch("sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", file.checksum)
         assert not Path(file.name).is_absolute()
@@ -365,13 +365,14 @@ def test_every_address_is_safe_and_every_fetched_file_is_checked() -> None:
             assert file.checksum is not None
             assert file.exact
             assert file.url.startswith("https://") or file.name == "test_32x32.mat"
-    assert len({file.name for file in files}) == len(files)
-    for dataset in DATASETS.values():
+    assert len({file.name for file in files}) == len(set(files)), "two data sets name one file differently"
+    for dataset in RELEASES.values():
         assert all(sum(file.url is not None for file in part) <= 1 for part in dataset.parts)
 
 
 def test_the_checksums_are_those_of_the_data(data_folder: Path) -> None:
-    for name in ("cifar10h", "chaosnli", "popquorn"):
-        for part in DATASETS[name].parts:
-            if (data_folder / part[0].name).is_file():
-                assert matches(data_folder / part[0].name, part[0].checksum)
+    preferred = [part[0] for release in RELEASES.values() for part in release.parts]
+    there = [file for file in preferred if (data_folder / file.name).is_file()]
+    assert "cifar10h-counts.npy" in {file.name for file in there}
+    for file in there:
+        assert matches_checksum(data_folder / file.name, file.checksum)

@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from batch_files import python2_batch
-from votewise.datasets.pickled import PickleError, read_pickle
+from votewise.data.pickled import PickleError, read_pickle
 
 IMAGES = np.arange(2 * 3072, dtype=np.uint8).reshape(2, 32, 32, 3)
 DATA = np.arange(12, dtype=np.uint8).reshape(3, 4)
