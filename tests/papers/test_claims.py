@@ -14,7 +14,6 @@ from scipy import stats
 
 from paper_runs import results_with
 from votewise.papers.claims import (
-    MARGINS,
     Claim,
     Contrast,
     JudgedClaim,
@@ -37,6 +36,7 @@ from votewise.papers.same_target.suites import HOLDS, SWEEP
 from votewise.papers.same_target.tables import HARD, runs
 from votewise.records import Results, read_results
 from votewise.records.results import Between
+from votewise.statistics.decide import MARGINS
 
 ROOT = Path(__file__).resolve().parents[2]
 SLS, SOFT = runs("sls"), runs("soft")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from compared import CLASSES, DATA, finished_run, items_of, predictions, results_for, some_votes
 from votewise import InputError, Votes, VotewiseError
@@ -115,7 +116,16 @@ def test_the_table_shows_the_same_numbers(document: Document) -> None:
         assert list(cells[:8]) == [row["method"], *shown]
     assert table.header[2:4] == ("accuracy\n(majority)", "ECE\n(majority)")
     assert table.header[5:7] == ("ECE\n(votes)", "ECE floor\n(votes)")
-    assert table.rows[1][9] == f"{comparison['rows'][1]['wins']}/4"
+    baseline, *others = (np.array(row["per_seed"]) for row in comparison["rows"])
+    at = table.header.index("interval")
+    gaps = [losses - baseline for losses in others]
+    holm = multipletests([stats.ttest_1samp(gap, 0).pvalue for gap in gaps], method="holm")[1]
+    for cells, row, gap, p in zip(table.rows[1:], comparison["rows"][1:], gaps, holm, strict=False):
+        low, high = stats.ttest_1samp(gap, 0).confidence_interval(0.95)
+        verdict = "undecided" if p > 0.05 else "ahead" if gap.mean() < 0 else "behind"
+        assert cells[at:] == (f"{low:+.3f} to {high:+.3f}", f"{row['wins']}/4", verdict, f"{p:.4f}")
+        assert row["decision"]["interval"] == pytest.approx([low, high])
+        assert (row["decision"]["verdict"], row["decision"]["p_holm"]) == (verdict, pytest.approx(p))
 
 
 def test_a_metric_that_no_run_has_is_left_out_of_the_table(votes: Votes) -> None:

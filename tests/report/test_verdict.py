@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from compared import finished_run, items_of, results_for, some_votes
 from votewise.records import results_of
@@ -30,7 +33,7 @@ def test_the_verdict_comes_first() -> None:
     assert said({"soft": [1.1] * 5, "multipass": [1.08] * 5, "sls": [1.2] * 5}) == (
         "Soft labels, multipass and SLS reach a soft NLL of 1.080 to 1.200 (lower is better). "
         "Multipass is ahead of soft labels on all 5 seeds, by 0.020. "
-        "5 seeds are too few to confirm any difference (with 2 methods tested, p cannot fall below 0.125)."
+        "5 seeds confirm multipass (p < 0.0001) ahead of soft labels; SLS (p < 0.0001) behind soft labels."
     )
 
 
@@ -64,7 +67,10 @@ def test_one_method_alone() -> None:
     ("sls", "sentence"),
     [
         ([1.0, 0.8, 0.9], "SLS is ahead of soft labels on 2 of 3 seeds, by 0.100 on average."),
-        ([0.9], "SLS is ahead of soft labels on 1 of 1 seed, by 0.100. One seed allows no test."),
+        (
+            [0.9],
+            "SLS is ahead of soft labels on 1 of 1 seed, by 0.100. One seed is too few to confirm any difference; it takes 3.",
+        ),
         ([1.1, 1.1, 0.9], "SLS is 0.033 behind soft labels on average (ahead on 1 of 3 seeds)."),
         ([1.2, 1.2, 1.2], "SLS is 0.200 behind soft labels (ahead on 0 of 3 seeds)."),
         ([1.0001, 0.9998, 1.0], "SLS is level with soft labels (lower on 1 of 3 seeds)."),
@@ -81,7 +87,7 @@ def test_a_baseline_that_leads() -> None:
 
 def test_methods_are_ranked_by_the_seeds_that_both_have() -> None:
     """By means alone SLS would be ahead."""
-    assert "SLS is 0.100 behind soft labels (ahead on 0 of 1 seed). One seed allows no test." in said(
+    assert "SLS is 0.100 behind soft labels (ahead on 0 of 1 seed). One seed is too few" in said(
         {"soft": [0.5, 0.9, 0.9], "sls": [0.6]}
     )
 
@@ -91,39 +97,69 @@ def test_methods_without_a_seed_in_common() -> None:
     assert text.endswith("No method shares a seed with soft labels, so none can be compared with it.")
 
 
-def test_significant_differences_are_named_with_their_direction() -> None:
-    text = said(
-        {
-            "soft": [1.0] * 7,
-            "sls": [0.9 - seed / 100 for seed in range(7)],
-            "majority": [1.5 + seed / 10 for seed in range(7)],
-        }
+def told(text: str, start: str) -> str:
+    """The sentence that begins so."""
+    (sentence,) = (one for one in text.split(". ") if one.startswith(start))
+    return sentence.removesuffix(".")
+
+
+def t_test(gaps: Any, bound: float, alternative: str) -> float:
+    return float(stats.ttest_1samp(gaps, bound, alternative=alternative).pvalue)
+
+
+def test_confirmed_differences_are_named_with_their_direction() -> None:
+    sls, majority = [0.9 - seed / 100 for seed in range(7)], [1.5 + seed / 10 for seed in range(7)]
+    text = said({"soft": [1.0] * 7, "sls": sls, "majority": majority})
+    raw = [t_test(np.array(losses) - 1.0, 0.0, "two-sided") for losses in (sls, majority)]
+    assert (multipletests(raw, method="holm")[1] < 1e-4).all()
+    assert told(text, "7 seeds confirm") == (
+        "7 seeds confirm SLS (p < 0.0001) ahead of soft labels; majority vote (p < 0.0001) behind soft labels"
     )
+
+
+def test_p_is_adjusted_over_the_methods() -> None:
+    numbers = {"sls": [0.9, 0.97, 0.95, 0.99, 0.96], "multipass": [0.93, 0.99, 0.94, 0.97, 0.95]}
+    raw = [t_test(np.array(losses) - 1.0, 0.0, "two-sided") for losses in numbers.values()]
+    text = said({"soft": [1.0] * 5, **numbers})
+    for name, p in zip(("SLS", "multipass"), multipletests(raw, method="holm")[1], strict=True):
+        assert f"{name} (p = {p:.4f})" in text
+
+
+def test_level_takes_two_one_sided_tests_within_the_margin() -> None:
+    """Level although the paired test finds no difference, and only if the differences are small for certain."""
+    gaps = [0.001, -0.002, 0.003, -0.001, 0.002, -0.003]
+    assert max(t_test(gaps, -0.01, "greater"), t_test(gaps, 0.01, "less")) < 0.05 < t_test(gaps, 0.0, "two-sided")
+    text = said({"soft": [1.0] * 6, "sls": [1.0 + gap for gap in gaps]})
+    assert text.endswith("6 seeds confirm SLS level with soft labels (within 0.01).")
+    wide = [10 * gap for gap in gaps]
+    assert t_test(wide, 0.0, "two-sided") > 0.05
+    assert "whether" in said({"soft": [1.0] * 6, "sls": [1.0 + gap for gap in wide]}).lower()
+
+
+def test_what_is_undecided_says_what_would_have_been_confirmed() -> None:
+    losses = [0.9, 1.1, 0.95, 1.02, 0.97, 1.01, 0.99]
+    text = said({"soft": [1.0] * 7, "sls": losses})
+    reach = stats.t.ppf(0.975, 6) * np.std(losses, ddof=1) / np.sqrt(7)
     assert text.endswith(
-        "Significantly different from soft labels at 0.05 after Holm: SLS ahead (p = 0.0312), majority vote behind "
-        "(p = 0.0312)."
-    )  # fmt: skip
+        f"Whether SLS differs from soft labels is undecided: it would have taken a difference of {reach:.3f}."
+    )
+    # Such a difference is what a test confirms.
+    shifted = np.array(losses) - np.mean(losses) - 1.001 * reach
+    assert t_test(shifted, 0.0, "two-sided") < 0.05 < t_test(shifted * 0.999 + 0.01 * reach, 0.0, "two-sided")
 
 
-def test_what_is_not_significant_though_it_could_be() -> None:
-    text = said({"soft": [1.0] * 7, "sls": [0.9, 1.1, 0.95, 1.02, 0.97, 1.01, 0.99]})
-    assert "No difference from soft labels is significant: the smallest p after Holm is 0." in text
+def test_seeds_that_share_training_items_are_allowed_for() -> None:
+    """Nadeau and Bengio: with 40 % scored, the variance of the mean has 2/3 beside 1/n."""
+    gaps = np.array([-0.02, -0.05, -0.03, -0.06, -0.01])
+    t = gaps.mean() / gaps.std(ddof=1)
+    assert 2 * stats.t.sf(-t * np.sqrt(5), 4) < 0.05 < 2 * stats.t.sf(-t / np.sqrt(1 / 5 + 0.4 / 0.6), 4)
+    text = said({"soft": [1.0] * 5, "sls": (1.0 + gaps).tolist()})
+    assert text.endswith("Allowing for the training items that seeds share, SLS would be undecided.")
 
 
-@pytest.mark.parametrize(
-    ("seeds", "sentence"),
-    [
-        (2, "2 seeds are too few to confirm any difference (p cannot fall below 0.5)."),
-        (5, "5 seeds are too few to confirm any difference (p cannot fall below 0.0625)."),
-    ],
-)
-def test_what_a_test_could_show(seeds: int, sentence: str) -> None:
-    assert said({"soft": [1.0] * seeds, "sls": [0.9] * seeds}).endswith(sentence)
-
-
-def test_with_two_seeds_and_two_methods_no_p_can_be_below_one() -> None:
+def test_two_seeds_decide_nothing() -> None:
     text = said({"soft": [1.0, 1.0], "sls": [0.9, 0.8], "majority": [2.0, 2.1]})
-    assert text.endswith("2 seeds are too few to confirm any difference.")
+    assert text.endswith("2 seeds are too few to confirm any difference; it takes 3.")
 
 
 def test_many_methods_are_counted() -> None:

@@ -22,12 +22,7 @@ from votewise.papers.suites import Number, Where
 from votewise.records.results import Results
 from votewise.report.document import Table
 from votewise.statistics import Sample, common_seeds
-from votewise.statistics.decide import FEWEST, Decision, Hypothesis, Verdict, decide
-
-# By how much numbers may differ and be level. Chosen when ten seeds of the main comparison had been seen, and fixed for
-# all results that follow; ratios may be as far from 1 as in tests of bioequivalence, 0.8 to 1.25.
-MARGINS = {"soft NLL": 0.01, "accuracy": 0.01, "ECE": 0.005, "entropy correlation": 0.02, "epochs": 10.0}
-RATIOS = (0.8, 1.25)
+from votewise.statistics.decide import FEWEST, MARGINS, RATIOS, Decision, Hypothesis, Verdict, decide
 
 # So many means are shown one by one, more as a range.
 _FEW = 4

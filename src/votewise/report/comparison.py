@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,9 +13,10 @@ from votewise._text import counted, format_difference, format_number, format_p, 
 from votewise.records import ItemData, Results
 from votewise.report.conditions import PRIMARY, comparable_conditions, comparable_runs, row_name, setting_in_words
 from votewise.report.document import Block, Document, Figure, Items, Panel, Table, Text
-from votewise.report.findings import Column, Findings, findings_of
+from votewise.report.findings import Column, Findings, MethodFindings, findings_of
 from votewise.report.verdict import coverage_sentence, verdict
 from votewise.statistics import Spread
+from votewise.statistics.decide import ALPHA, FEWEST, MARGINS
 
 EPOCHS = ("last", "best")
 
@@ -154,24 +156,26 @@ def _table(findings: Findings) -> Table:
     baseline = findings.methods[0].name
     counts = {method.soft_nll.n for method in findings.methods}
     seeds = ("seeds",) if len(counts) > 1 else ()
-    header = ("method", *seeds, *headings.values(), f"NLL vs\n{baseline}", "better", "p", "p\n(Holm)")
+    header = ("method", *seeds, *headings.values(), f"NLL vs\n{baseline}", "interval", "better", "verdict", "p\n(Holm)")
     rows = []
     for method in findings.methods:
         n, test = method.soft_nll.n, method.test
         cells = [_spread(method.scores[metric], of=n) for metric in headings]
-        difference, wins, *p_values = ("–",) * 4
-        if test is not None and test.n:
-            difference, wins = format_difference(test.difference), f"{test.wins}/{test.n}"
-            p_values = [format_p(test.p_value), format_p(test.p_holm)]
-        rows.append((method.name, *(str(n) for _ in seeds), *cells, difference, wins, *p_values))
+        compared = ["–"] * 5
+        if test is not None and test.n and method.lower is not None:
+            (gap,) = method.lower.estimates
+            interval = f"{gap.low:+.3f} to {gap.high:+.3f}" if math.isfinite(gap.low) else "–"
+            wins = f"{test.wins}/{test.n}"
+            compared = [format_difference(gap.mean), interval, wins, method.verdict, format_p(method.lower.p_holm)]
+        rows.append((method.name, *(str(n) for _ in seeds), *cells, *compared))
     if findings.no_model.n:
         n, unknown = findings.no_model.n, ["–"] * (len(headings) - 1)
         cells = [_spread(findings.no_model, of=n), *unknown, format_difference(findings.no_model_difference)]
-        rows.append(("no model", *(str(n) for _ in seeds), *cells, *["–"] * 3))
+        rows.append(("no model", *(str(n) for _ in seeds), *cells, *["–"] * 4))
     # A narrow terminal leaves out first what explains other columns, and soft NLL never.
     floors = [heading for metric, heading in headings.items() if findings.columns[metric].lower is None]
     scores = [heading for metric, heading in headings.items() if heading not in floors and metric != PRIMARY]
-    optional = ("±", "p", *floors, "better", *reversed(scores))
+    optional = ("±", "interval", *floors, "p\n(Holm)", "better", *reversed(scores))
     return Table(header, tuple(rows), names=("method",), optional=optional)
 
 
@@ -232,6 +236,7 @@ def _as_json(findings: Findings) -> dict[str, Any]:
                 "wins": test.wins if test and tested else None,
                 "p_value": test.p_value if test else None,
                 "p_holm": test.p_holm if test else None,
+                "decision": _decision_as_json(method),
             }
         )
     scored = findings.coverage
@@ -241,6 +246,21 @@ def _as_json(findings: Findings) -> dict[str, Any]:
         "no_model": asdict(findings.no_model) if findings.no_model.n else None,
         "against": findings.against,
         "scored": {"items": scored.items, "models": [scored.fewest, scored.most]} if scored else None,
+    }
+
+
+def _decision_as_json(method: MethodFindings) -> dict[str, Any] | None:
+    """Where the seeds put a method beside the baseline; None for the baseline itself."""
+    if method.lower is None or method.level is None or not method.verdict:
+        return None
+    (gap,) = method.lower.estimates
+    return {
+        "verdict": method.verdict,
+        "interval": (gap.low, gap.high) if math.isfinite(gap.low) else None,
+        "p_holm": method.lower.p_holm,
+        "p_overlapping": method.lower.p_overlapping,
+        "could_have_shown": method.lower.reach,
+        "level": {"margin": MARGINS["soft NLL"], "p_holm": method.level.p_holm},
     }
 
 
@@ -255,6 +275,8 @@ def _legend(columns: Collection[Column]) -> tuple[str, ...]:
         "ECE (votes): calibration against the share of votes for the predicted class. ECE floor: the ECE that chance "
         "alone would give a calibrated model with the same confidences, and as many votes.",
         "no model: predicting the average vote shares of the items not held out.",
-        "better: seeds with a lower soft NLL than the baseline. p: exact two-sided paired Wilcoxon test over these "
-        "seeds, raw and adjusted by Holm over the methods of a table.",
+        "better: seeds with a lower soft NLL than the baseline. interval: 95 %, by Student's t of the differences seed "
+        "by seed. p: the same test, adjusted by Holm over the methods of a table. verdict: ahead or behind where p is "
+        f"at most {ALPHA:g}; level where two one-sided tests put the difference within {MARGINS['soft NLL']:g}, a "
+        f"margin fixed beforehand; undecided otherwise, and with fewer than {FEWEST} seeds.",
     )

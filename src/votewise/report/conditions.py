@@ -35,6 +35,12 @@ class Condition:
     factors: Mapping[str, Any]
     rows: Mapping[str, Sequence[int]]
 
+    @property
+    def overlap(self) -> float:
+        """Items scored per item trained on: how much seeds that split the same items anew have in common."""
+        held_out, selected = (float(self.factors.get(name) or 0.0) for name in ("held_out", "selected"))
+        return held_out / (1 - held_out - selected)
+
 
 def comparable_runs(
     results: Results, *, at: str

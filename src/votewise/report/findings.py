@@ -18,6 +18,7 @@ from votewise.report.conditions import PRIMARY, Condition
 from votewise.report.document import Curve, Item
 from votewise.report.items import hardest_items
 from votewise.statistics import PairedTest, Sample, Spread, adjusted, paired_test
+from votewise.statistics.decide import MARGINS, Decision, Hypothesis, decide
 
 # Reliability is drawn where the items of every seed are at least this dense; elsewhere a few would decide it.
 _LEAST_DENSITY = 0.1
@@ -64,6 +65,9 @@ class MethodFindings:
         by_seed: soft NLL by seed.
         scores: mean and spread by metric, those of soft NLL first.
         test: soft NLL against the baseline's, adjusted by Holm over all methods; None for the baseline itself.
+        lower: what the seeds say of "its soft NLL is lower than the baseline's", adjusted by Holm over all methods;
+            None for the baseline itself.
+        level: what they say of "the two differ by less than the margin of level", likewise.
         learning: soft NLL by epoch.
         reliability: accuracy by confidence; None without votes or predictions.
     """
@@ -72,6 +76,8 @@ class MethodFindings:
     by_seed: Mapping[int, float]
     scores: Mapping[str, Spread]
     test: PairedTest | None
+    lower: Decision | None
+    level: Decision | None
     learning: Curve
     reliability: Curve | None
 
@@ -79,6 +85,14 @@ class MethodFindings:
     def soft_nll(self) -> Spread:
         """Mean and spread of the number by which methods are compared."""
         return self.scores[PRIMARY]
+
+    @property
+    def verdict(self) -> str:
+        """Where the seeds put it: "ahead" of the baseline, "behind", "level", or "undecided"; empty without a test."""
+        if self.lower is None or self.level is None or self.lower.verdict == "not run":
+            return ""
+        side = {"confirmed": "ahead", "contradicted": "behind"}.get(self.lower.verdict, "")
+        return side or ("level" if self.level.verdict == "confirmed" else "undecided")
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +162,12 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
     # Statistics over seeds.
     losses = {method: by_name[PRIMARY] for method, by_name in samples.items()}
     tests = dict(zip(others, adjusted([paired_test(losses[one], losses[baseline]) for one in others]), strict=True))
+    gaps = [losses[one].less(losses[baseline]) for one in others]
+    margin, overlap = MARGINS["soft NLL"], condition.overlap
+    lower, level = (
+        dict(zip(others, decide([Hypothesis((gap,), low, high) for gap in gaps], overlap=overlap), strict=True))
+        for low, high in ((-math.inf, 0.0), (-margin, margin))
+    )
     spreads = {method: {name: by_name[name].spread for name in columns} for method, by_name in samples.items()}
     no_model = Sample(no_model_losses if all(map(math.isfinite, no_model_losses.values())) else {})
     no_model_spread, no_model_difference = no_model.spread, no_model.less(losses[baseline]).mean
@@ -175,8 +195,8 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
         columns,
         tuple(
             MethodFindings(
-                method, losses[method].by_seed, spreads[method], tests.get(method), learning[method],
-                reliability.get(method),
+                method, losses[method].by_seed, spreads[method], tests.get(method), lower.get(method),
+                level.get(method), learning[method], reliability.get(method),
             )
             for method in runs
         ),

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from votewise._text import counted, format_number, format_p, listed
 from votewise.report.findings import Findings
 from votewise.report.look import in_words
+from votewise.statistics.decide import FEWEST, MARGINS
 
 # A difference in soft NLL that three digits do not show.
 _LEVEL = 0.0005
-
-_SIGNIFICANT = 0.05
 
 # More methods than these are counted, not named.
 _MOST_NAMED = 6
@@ -102,33 +101,48 @@ def _lead(findings: Findings) -> Iterator[str]:
 
 
 def _tests(findings: Findings) -> Iterator[str]:
-    """Which differences from the baseline are significant, or what the seeds could have shown."""
-    compared = {method.name: method.test for method in findings.methods if method.test and method.test.n}
-    adjusted = {method: test.p_holm for method, test in compared.items() if test.p_holm is not None}
-    if not adjusted:
-        if compared:
-            yield "one seed allows no test."
+    """What the seeds confirm of the differences from the baseline, by the rule of `statistics.decide`."""
+    compared = [method for method in findings.methods if method.lower is not None and method.verdict]
+    if not compared:
+        return
+    seeds = max(method.lower.estimates[0].n for method in compared if method.lower is not None)
+    if seeds < FEWEST:
+        several = "one seed is" if seeds == 1 else f"{seeds} seeds are"
+        yield f"{several} too few to confirm any difference; it takes {FEWEST}."
         return
     baseline = in_words(findings.methods[0].name)
-    significant = [
-        f"{in_words(method)} {'ahead' if compared[method].difference < 0 else 'behind'} (p = {format_p(p)})"
-        for method, p in adjusted.items()
-        if p <= _SIGNIFICANT
+    sides: dict[str, list[str]] = {}
+    undecided, reaches, dependent = [], [], []
+    for method in compared:
+        name, lower = in_words(method.name), method.lower
+        assert lower is not None
+        if method.verdict in ("ahead", "behind"):
+            sides.setdefault(method.verdict, []).append(f"{name} ({_p_in_words(lower.p_holm)})")
+            dependent += [name] if lower.rests_on_independence else []
+        elif method.verdict == "level":
+            sides.setdefault(method.verdict, []).append(name)
+        else:
+            undecided.append(name)
+            reaches += [] if lower.reach is None else [lower.reach]
+    confirmed = [
+        f"{listed(sides[side])} {side} {preposition} {baseline}"
+        for side, preposition in (("ahead", "of"), ("behind", ""), ("level", "with"))
+        if side in sides
     ]
-    # The most extreme of n differences gives an exact two-sided Wilcoxon test 2 / 2^n; Holm multiplies the least p.
-    seeds = max(compared[method].n for method in adjusted)
-    least = min(1.0, len(adjusted) * 2.0 ** (1 - seeds))
-    if significant:
-        yield f"significantly different from {baseline} at 0.05 after Holm: {', '.join(significant)}."
-    elif least > _SIGNIFICANT:
-        several = f"with {len(adjusted)} methods tested, " if len(adjusted) > 1 else ""
-        shown = f" ({several}p cannot fall below {least:.4g})" if least < 1 else ""
-        yield f"{seeds} seeds are too few to confirm any difference{shown}."
-    else:
-        yield (
-            f"no difference from {baseline} is significant: the smallest p after Holm is "
-            f"{format_p(min(adjusted.values()))}."
-        )
+    if confirmed:
+        margin = f" (within {MARGINS['soft NLL']:g})" if "level" in sides else ""
+        yield f"{seeds} seeds confirm {'; '.join(confirmed)}{margin}.".replace("  ", " ")
+    if undecided:
+        enough = f": it would have taken a difference of {format_number(max(reaches))}" if reaches else ""
+        differ = _verb(undecided, "differ", "differs")
+        yield f"whether {listed(undecided)} {differ} from {baseline} is undecided{enough}."
+    if dependent:
+        yield f"allowing for the training items that seeds share, {listed(dependent)} would be undecided."
+
+
+def _p_in_words(value: float | None) -> str:
+    shown = format_p(value)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
 def _verb(methods: Sequence[str], plural: str, singular: str) -> str:

@@ -10,8 +10,6 @@ import math
 import numpy as np
 
 from votewise.papers.claims import (
-    MARGINS,
-    RATIOS,
     Claim,
     Contrast,
     chosen_on_other_seeds,
@@ -30,6 +28,7 @@ from votewise.papers.claims import (
 from votewise.papers.same_target.choices import USED
 from votewise.papers.same_target.suites import HELD_OUT, HOLDS, SWEEP
 from votewise.papers.same_target.tables import DETECTION, HARD, NAMES, PRINTED, runs
+from votewise.statistics.decide import MARGINS, RATIOS
 
 # Every seed splits the same images anew.
 OVERLAP = HELD_OUT / (1 - HELD_OUT)

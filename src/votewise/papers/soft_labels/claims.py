@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from votewise.papers.claims import (
-    MARGINS,
     Claim,
     Contrast,
     claim_level,
@@ -26,6 +25,7 @@ from votewise.papers.soft_labels.suites import (
 )
 from votewise.papers.soft_labels.tables import NAMES, TITLES
 from votewise.papers.suites import Where
+from votewise.statistics.decide import MARGINS
 
 SETS_OF_PAPER = ("snli", "mnli", "popquorn", IMAGES)
 ALL = (*TEXTS, IMAGES)
