@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import torch
 from votewise import Delivery, Soft, Votes
 from votewise.data.dataset import Prepared
 from votewise.delivery.methods import Method
-from votewise.experiments.backends import Task, Tell, Training
+from votewise.experiments.backends import Event, Progress, Task, Tell, Training
 from votewise.experiments.backends.device import Device
 from votewise.experiments.run import Run, softmax, split_items
 from votewise.targets import Targets
@@ -26,6 +26,7 @@ N_ITEMS = 70
 IMAGES = TrainConfig(
     epochs=3, batch_size=16, optimizer="sgd", learning_rate=0.05, crop=2, flip=True, mean=(0.5,) * 3, std=(0.25,) * 3
 )
+PLAIN = TrainConfig(epochs=2, batch_size=16, mean=(0.5,) * 3, std=(0.25,) * 3, crop=1)
 
 
 def disputed_votes(n: int = N_ITEMS, seed: int = 0) -> Votes:
@@ -80,6 +81,19 @@ def unequal_parts(first: Trained, second: Trained) -> list[str]:
 def _same(first: Trained, second: Trained, name: str) -> bool:
     one, other = getattr(first, name), getattr(second, name)
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def items(events: Sequence[Event]) -> int:
+    """Training items that have passed, by what was told."""
+    return sum(event.items for event in events if isinstance(event, Progress))
+
+
+def image_material() -> Prepared:
+    """Small images with votes."""
+    rng = np.random.default_rng(5)
+    votes = Votes.from_counts(rng.multinomial(6, [0.5, 0.3, 0.2], size=60))
+    pixels = rng.integers(0, 256, size=(60, 8, 8, 3), dtype=np.uint8)
+    return feature_material(kind="images", inputs=pixels, votes=votes)
 
 
 def feature_material(n: int = 60, n_classes: int = 3, **changes: Any) -> Prepared:

@@ -38,10 +38,13 @@ if TYPE_CHECKING:
     from votewise.predictions import read_predictions as read_predictions
     from votewise.scoring import Scores as Scores
     from votewise.scoring import score as score
+    from votewise.targets import FittedPrior as FittedPrior
     from votewise.targets import Targets as Targets
+    from votewise.targets import cross_fit as cross_fit
     from votewise.targets import dawid_skene as dawid_skene
     from votewise.targets import dirichlet_smoothed as dirichlet_smoothed
     from votewise.targets import fit_dirichlet_prior as fit_dirichlet_prior
+    from votewise.targets import fit_prior as fit_prior
     from votewise.targets import majority_labels as majority_labels
     from votewise.targets import smoothed_share as smoothed_share
     from votewise.targets import vote_share as vote_share
@@ -64,8 +67,8 @@ else:
             "shuffled_sls",
             "predictions": "read_predictions",
             "scoring": "Scores score",
-            "targets": "Targets dawid_skene dirichlet_smoothed fit_dirichlet_prior majority_labels smoothed_share "
-            "vote_share",
+            "targets": "FittedPrior Targets cross_fit dawid_skene dirichlet_smoothed fit_dirichlet_prior fit_prior "
+            "majority_labels smoothed_share vote_share",
             "votes": "Ballots Reading Votes read_votes",
         }.items()
         for name in names.split()

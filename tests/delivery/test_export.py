@@ -9,7 +9,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from votewise import SLS, Delivery, InputError, Soft, Votes
+from votewise import (
+    SLS,
+    Delivery,
+    HardDelivery,
+    InputError,
+    Majority,
+    Multipass,
+    Soft,
+    Votes,
+    fit_dirichlet_prior,
+    read_votes,
+)
 from votewise.cli.main import main
 from votewise.delivery import METHODS, Method
 from votewise.delivery.export import write_delivery
@@ -32,8 +43,11 @@ class Sharpening(Delivery):
     ("delivery", "epochs", "shape"),
     [
         (SLS(VOTES, seed=1), 5, (5, 4)),
-        (SLS(VOTES, seed=1), None, (4,)),
+        (Majority(VOTES), None, (4,)),
         (Soft(VOTES), None, (4, 3)),
+        (Soft(VOTES), 2, (2, 4, 3)),
+        (Multipass(VOTES, seed=1, prior=0.5), 7, (7, 4, 3)),
+        (SLS(VOTES, seed=1, prior=[0.1, 0.2, 0.3]), 1, (1, 4, 3)),
         (Sharpening(VOTES), 5, (5, 4, 3)),
     ],
 )
@@ -45,7 +59,7 @@ def test_what_is_written_is_what_a_loss_would_get(
     assert write_delivery(path, delivery, epochs, track=lambda each: (told.append(one) or one for one in each)) == shape
     written = np.load(path)
     assert written.shape == shape
-    rows = delivery.labels if isinstance(delivery, SLS) else delivery.targets
+    rows = delivery.labels if isinstance(delivery, HardDelivery) else delivery.targets
     expected = rows(0) if epochs is None else np.stack([rows(epoch) for epoch in range(epochs)])
     np.testing.assert_array_equal(written, expected)
     assert written.dtype == expected.dtype
@@ -59,6 +73,33 @@ def test_a_wrong_name_is_refused_before_anything_is_written(tmp_path: Path) -> N
     with pytest.raises(InputError, match="epochs must be"):
         write_delivery(tmp_path / "out.npy", SLS(VOTES, seed=0), 0)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("delivery", [SLS(VOTES, seed=0), Multipass(VOTES, seed=0, prior=1.0), Sharpening(VOTES)])
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".parquet"])
+def test_one_epoch_is_not_written_for_all(tmp_path: Path, delivery: Delivery, suffix: str) -> None:
+    with pytest.raises(InputError) as error:
+        write_delivery(tmp_path / f"out{suffix}", delivery, None)
+    assert str(error.value) == (
+        "epochs must say how many are written of what changes from epoch to epoch, but got None. Pass e.g. epochs=50."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.helper])
+def test_what_changes_is_what_the_catalogue_says(name: str) -> None:
+    assert METHODS[name].deliver(VOTES, seed=0).changes == (METHODS[name].gives != "fixed" and name != "majority")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_tables_of_targets_that_change_have_a_row_for_each_epoch_and_item(tmp_path: Path, suffix: str) -> None:
+    path, delivery = tmp_path / f"out{suffix}", Multipass(VOTES, seed=0, prior=0.5)
+    assert write_delivery(path, delivery, 5) == (5, 4, 3)
+    table = pl.read_csv(path) if suffix == ".csv" else pl.read_parquet(path)
+    assert table.columns == ["epoch", "item", *VOTES.classes]
+    assert table["epoch"].to_list() == np.repeat(np.arange(5), 4).tolist()
+    written = table.select(VOTES.classes).to_numpy().reshape(5, 4, 3)
+    np.testing.assert_allclose(written, np.stack([delivery.targets(epoch) for epoch in range(5)]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -114,6 +155,17 @@ def test_a_method_whose_targets_change(folder: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == (
         "out.npy: sharpening:pace=0.25 targets, epochs x items x classes, 3 x 2 x 2; classes cat, dog\n"
     )
+
+
+def test_the_fitted_prior_changes_from_epoch_to_epoch(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["deliver", "votes.csv", "-m", "multipass-prior", "--epochs", "4", "-o", "out.npy"]
+    assert main(line) == 0
+    assert capsys.readouterr().out == (
+        "out.npy: multipass-prior targets, epochs x items x classes, 4 x 2 x 2; classes cat, dog\n"
+    )
+    votes = read_votes("votes.csv")
+    expected = Multipass(votes, seed=0, prior=fit_dirichlet_prior(votes))
+    np.testing.assert_array_equal(np.load("out.npy"), [expected.targets(epoch) for epoch in range(4)])
 
 
 def test_options_follow_the_name_and_hold_is_one_of_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,15 +8,23 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from small_runs import CROSS_FITTED, Deadly, Here, feature_material, feature_run, items_trained_on
+from small_runs import (
+    CROSS_FITTED,
+    PLAIN,
+    Deadly,
+    Here,
+    feature_material,
+    feature_run,
+    image_material,
+    items,
+    items_trained_on,
+)
 from votewise import Votes
 from votewise._errors import InputError, VotewiseError
-from votewise.data.dataset import Prepared
 from votewise.delivery.methods import METHODS
-from votewise.experiments.backends import Backend, Event, Finished, Note, Progress, Started, find_backend
+from votewise.experiments.backends import Backend, Event, Finished, Note, Started, find_backend
 from votewise.experiments.backends.device import Device
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.backends.ray import Ray
@@ -51,10 +59,6 @@ FAILING = feature_run(MATERIAL, "majority", recipe__learning_rate=1e30, recipe__
 
 def finished(events: Sequence[Event]) -> list[RunRecord]:
     return [event.record for event in events if isinstance(event, Finished)]
-
-
-def items(events: Sequence[Event]) -> int:
-    return sum(event.items for event in events if isinstance(event, Progress))
 
 
 def test_only_what_is_missing_is_done(here: Here, tmp_path: Path) -> None:
@@ -249,15 +253,6 @@ def test_the_items_of_runs_of_different_sizes_are_counted_each() -> None:
 
 
 # -- a device -----------------------------------------------------------------------------------------------------
-
-PLAIN = TrainConfig(epochs=2, batch_size=16, mean=(0.5,) * 3, std=(0.25,) * 3, crop=1)
-
-
-def image_material() -> Prepared:
-    rng = np.random.default_rng(5)
-    votes = Votes.from_counts(rng.multinomial(6, [0.5, 0.3, 0.2], size=60))
-    pixels = rng.integers(0, 256, size=(60, 8, 8, 3), dtype=np.uint8)
-    return feature_material(kind="images", inputs=pixels, votes=votes)
 
 
 def counted_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -9,6 +9,7 @@ from votewise.delivery.mixup import Mix as Mix
 from votewise.delivery.mixup import Mixup as Mixup
 from votewise.delivery.multipass import Multipass as Multipass
 from votewise.delivery.multipass import deterministic_control as deterministic_control
+from votewise.delivery.prior import WithPrior as WithPrior
 from votewise.delivery.protocol import Delivery as Delivery
 from votewise.delivery.protocol import HardDelivery as HardDelivery
 from votewise.delivery.sls import SLS as SLS

@@ -44,13 +44,19 @@ def write_delivery(
     Args:
         path: .npy, .csv or .parquet, written whole or not at all.
         delivery: what is written.
-        epochs: E; None for a delivery that is the same in every epoch.
+        epochs: E; None for a delivery that is the same in every epoch, which it must be.
         track: wraps the epochs, to show progress.
 
     Returns:
         The shape of the array.
     """
     check_array_path(path)
+    if epochs is None and delivery.changes:
+        raise InputError(
+            "epochs must say how many are written of what changes from epoch to epoch",
+            "got None",
+            "Pass e.g. epochs=50",
+        )
     hard = isinstance(delivery, HardDelivery)
     in_epoch = delivery.labels if isinstance(delivery, HardDelivery) else delivery.targets
     shape: tuple[int, ...] = delivery.item_ids.shape if hard else (len(delivery.item_ids), len(delivery.classes))

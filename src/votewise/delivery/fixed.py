@@ -14,6 +14,8 @@ from votewise.votes import Votes, check_votes
 class Majority(HardDelivery):
     """The class with the most votes, in every epoch."""
 
+    changes = False
+
     def __init__(self, votes: Votes, *, ties: str = "lowest", seed: int = 0) -> None:
         """Deliver the majority; see `majority_labels` for the tie rules."""
         self.item_ids, self.classes = check_votes(votes).item_ids, votes.classes
@@ -27,6 +29,8 @@ class Majority(HardDelivery):
 
 class LabelSmoothing(Delivery):
     """The majority's one-hot row mixed with the uniform distribution: (1 - epsilon) e + epsilon / K."""
+
+    changes = False
 
     def __init__(self, votes: Votes, *, epsilon: float = 0.1, ties: str = "lowest", seed: int = 0) -> None:
         """Deliver the smoothed majority; epsilon 0 is the majority itself."""

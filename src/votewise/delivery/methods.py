@@ -18,7 +18,7 @@ from votewise._options import Options as Options
 from votewise._options import OptionValue as OptionValue
 from votewise._options import chosen_options, join_label, split_label
 from votewise.delivery.fixed import LabelSmoothing, Majority
-from votewise.delivery.multipass import Multipass, deterministic_control
+from votewise.delivery.multipass import Multipass, deterministic_control, multipass_crossfit, multipass_prior
 from votewise.delivery.protocol import Delivery
 from votewise.delivery.sls import SLS, shuffled_sls
 from votewise.delivery.soft import Soft, soft_dirichlet, soft_smoothed
@@ -41,8 +41,10 @@ class Method:
         limits: least and most value of options that are numbers, by name.
         seeded: whether `build` takes the seed; a method without chance may do without.
         single_votes: whether it needs the single votes, not only their shares.
+        repeated_votes: whether some items must have two votes or more, without which no prior can be fitted.
         helper: method of the runs whose out-of-fold predictions it needs; empty if it needs none. Its options must
-            then have "folds", the number of these runs, and "share", their share of the epochs.
+            then have "folds", each of which one of these runs leaves out and predicts, and "share", their share of the
+            epochs; and may have "seeds", how often the items are put into new folds.
     """
 
     summary: str
@@ -52,6 +54,7 @@ class Method:
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     seeded: bool = True
     single_votes: bool = False
+    repeated_votes: bool = False
     helper: str = ""
 
     def deliver(
@@ -76,6 +79,24 @@ _LONGEST_HOLD = 1_000_000
 METHODS: dict[str, Method] = {
     "soft": Method("the vote share p_i", "fixed", Soft, seeded=False),
     "multipass": Method("vote t mod m_i of the item's votes, shuffled once", "labels", Multipass, single_votes=True),
+    "multipass-prior": Method(
+        "multipass, mixed with pseudo-votes fitted to all items",
+        "changing",
+        multipass_prior,
+        single_votes=True,
+        repeated_votes=True,
+    ),
+    # Two models, each of half of the items for 0.3 of the epochs: 0.3 of a run more.
+    "multipass-crossfit": Method(
+        "multipass, mixed with what models of other items predict",
+        "changing",
+        multipass_crossfit,
+        {"folds": 2, "share": 0.3, "seeds": 1},
+        {"folds": (2, 100), "share": (0.01, 1), "seeds": (1, 100)},
+        single_votes=True,
+        repeated_votes=True,
+        helper="soft",
+    ),
     "deterministic-control": Method(
         "multipass in the order of seed + 1000", "labels", deterministic_control, single_votes=True
     ),
@@ -106,6 +127,7 @@ METHODS: dict[str, Method] = {
         soft_dirichlet,
         seeded=False,
         single_votes=True,
+        repeated_votes=True,
     ),
 }
 

@@ -24,10 +24,12 @@ class Delivery(ABC):
     Attributes:
         item_ids: (N,) text.
         classes: K names, the meaning of target columns and label numbers.
+        changes: whether an item may be given something else in another epoch.
     """
 
     item_ids: npt.NDArray[np.str_]
     classes: tuple[str, ...]
+    changes: bool = True
 
     @abstractmethod
     def targets(self, epoch: int, items: npt.ArrayLike | None = None) -> TargetArray:
@@ -45,6 +47,10 @@ class Delivery(ABC):
 
 class HardDelivery(Delivery):
     """A delivery of one class per item: the targets are one-hot rows of the labels."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies do not pass through `__new__`, which may need arguments."""
+        return object.__new__, (type(self),), self.__dict__
 
     @abstractmethod
     def labels(self, epoch: int, items: npt.ArrayLike | None = None) -> IntArray:

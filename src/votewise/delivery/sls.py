@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import IntArray, check_whole_number
+from votewise._errors import InputError
 from votewise._random import cumulative, draw_classes, item_keys, random_bits, stream_key, unit_interval
+from votewise.delivery.prior import WithPrior
 from votewise.delivery.protocol import HardDelivery, check_epoch
 from votewise.targets import Targets, as_targets
+from votewise.targets.prior import Prior
 from votewise.votes import Votes
 
 
 class SLS(HardDelivery):
     """Item i's label in epoch t is one draw from p_i, independent of other items and other draws.
+
+    With a prior A_i the draw is mixed with it, and the result is a `WithPrior`, whose targets are not one-hot:
+    (n_i onehot(draw) + A_i) / (n_i + |A_i|), the expectation of which is the posterior mean.
 
     Example:
         >>> import numpy as np
@@ -22,13 +30,33 @@ class SLS(HardDelivery):
         np.True_
     """
 
-    def __init__(self, source: Votes | Targets, *, seed: int, hold: int = 1) -> None:
+    def __new__(cls, source: Votes | Targets, *, seed: int, hold: int = 1, prior: Prior | None = None) -> Any:
+        """Without a prior this class, with one the draws of this class mixed with it."""
+        if prior is None:
+            return super().__new__(cls)
+        if isinstance(source, Targets):
+            raise InputError(
+                "SLS with a prior needs votes, whose number says what a prior weighs beside them",
+                "got Targets",
+                "Pass votes; or mix the prior into the targets, and draw from those",
+            )
+        return WithPrior(cls(source, seed=seed, hold=hold), source, prior)
+
+    def __init__(
+        self,
+        source: Votes | Targets,
+        *,
+        seed: int,
+        hold: int = 1,
+        prior: Prior | None = None,  # noqa: ARG002
+    ) -> None:
         """Draw from vote shares or any other targets.
 
         Args:
             source: what to draw from.
             seed: root seed; a draw depends on it, the epoch and the item's id alone.
             hold: keep each draw for this many epochs; a new one is drawn at epochs 0, hold, 2 hold, ...
+            prior: pseudo-votes: one number for every class, (K,) numbers, or (N, K) of each item. It needs counts.
         """
         beliefs = as_targets(source)
         self.item_ids, self.classes = beliefs.item_ids, beliefs.classes

@@ -20,6 +20,8 @@ class Soft(Delivery):
                [0.  , 1.  ]], dtype=float32)
     """
 
+    changes = False
+
     def __init__(self, source: Votes | Targets) -> None:
         """Deliver vote shares, or any other targets."""
         beliefs = as_targets(source)

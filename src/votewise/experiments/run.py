@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +18,7 @@ from votewise._errors import DivergedError, InputError, VotewiseError
 from votewise.data.dataset import Prepared
 from votewise.delivery.methods import Method, OptionValue, check_options, find_method, method_label
 from votewise.records import RunRecord, run_id
+from votewise.targets.prior import cross_fit_folds
 from votewise.votes import Votes
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ class Run:
         selected: share of the items that choose the best epoch; 0 to choose it on the held-out items.
         folds: n, if seed s holds out fold s % n of permutation s // n, so that n seeds hold out every item once;
             0 if every seed draws the items it holds out.
-        helper: (k, n), if fold k of n of the training items is left out and predicted instead.
+        helper: (k, n), if fold k % n of n of the training items, as drawn for the time k // n, is left out and
+            predicted instead.
         options: name and value of each of the method's options that differs from its default.
     """
 
@@ -136,10 +139,18 @@ def training_method(run: Run) -> Method:
 
 
 def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
-    """Refuse shares for methods that need single votes, unless these are redrawn from the shares."""
-    for run in runs if votes.counts is None else ():
-        if run.votes is None and training_method(run).single_votes:
+    """Refuse shares where single votes are needed, unless these are redrawn, and one vote each where two are needed."""
+    most = None if votes.counts is None else int(votes.counts.sum(axis=1).max())
+    for run in runs:
+        method = training_method(run)
+        if run.votes is None and method.single_votes:
             votes.require_counts(run.method)
+        if method.repeated_votes and (most if run.votes is None else run.votes) == 1:
+            raise InputError(
+                f"{run.method} needs items with two votes or more, to which it fits a prior",
+                "every item has one",
+                "Choose a method that needs no prior, or collect more votes",
+            )
 
 
 def helpers(run: Run) -> tuple[Run, ...]:
@@ -148,9 +159,12 @@ def helpers(run: Run) -> tuple[Run, ...]:
     if not method.helper:
         return ()
     options: dict[str, Any] = {**method.options, **dict(run.options)}
-    recipe = replace(run.recipe, epochs=max(1, round(options["share"] * run.recipe.epochs)))
-    of = options["folds"]
-    return tuple(replace(run, method=method.helper, options=(), recipe=recipe, helper=(k, of)) for k in range(of))
+    # Rounded down, since the share limits what they cost; a product of floats may fall just short of a whole number.
+    recipe = replace(run.recipe, epochs=max(1, math.floor(options["share"] * run.recipe.epochs + 1e-9)))
+    folds, draws = options["folds"], options.get("seeds", 1)
+    return tuple(
+        replace(run, method=method.helper, options=(), recipe=recipe, helper=(k, folds)) for k in range(folds * draws)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +193,9 @@ def split_items(run: Run, data: Prepared) -> Split:
         kept, chosen = votes.take(rest).split(share, seed=run.seed, strata=labels[rest])
         train, selection = rest[kept], rest[chosen]
     if run.helper is not None:
-        fold, n = run.helper
+        k, n = run.helper
         # Without strata: hard labels may be an item's own votes, which must have no say in what is predicted for it.
-        is_out = votes.take(train).folds(n, seed=run.seed, strata=np.zeros(len(train))) == fold
+        is_out = cross_fit_folds(votes.take(train), n, seed=run.seed, repeat=k // n) == k % n
         train, held_out = train[~is_out], train[is_out]
     return Split(train, selection, held_out)
 
@@ -205,19 +219,23 @@ class HelperFailedError(VotewiseError):
 def out_of_fold(data: Prepared, records: Iterable[RunRecord]) -> FloatArray | None:
     """What helper runs predict for the items left out of each, as logits (N, K); NaN for other items.
 
+    Where several predict an item, their logits are averaged.
+
     Args:
         data: data of the runs.
         records: records of all helper runs of a run; None is returned for a run without any.
     """
-    logits = None
+    total = np.zeros(data.votes.probs.shape)
+    times = np.zeros(data.votes.n_items)
     for record in records:
         if record.failure is not None:
             raise HelperFailedError(f"a helper run failed: {record.failure}")
-        if logits is None:
-            logits = np.full(data.votes.probs.shape, np.nan)
         # After the last epoch: the best one is chosen on the items that are predicted, by their votes.
-        logits[record.arrays["held_out"]] = record.arrays["last_logits"]
-    return logits
+        total[record.arrays["held_out"]] += record.arrays["last_logits"]
+        times[record.arrays["held_out"]] += 1
+    if not times.any():
+        return None
+    return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
 
 
 def make_job(

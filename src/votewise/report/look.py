@@ -37,6 +37,8 @@ STROKES = (_SOLID, _DASHED, _DASH_DOT, _DOTTED, _TWO_DOTS, _LONG)
 LOOKS: dict[str, Look] = {
     "soft": Look("soft labels", "#0072B2", *_SOLID),
     "multipass": Look("multipass", "#009E73", *_DASHED),
+    "multipass-prior": Look("multipass with a fitted prior", "#00441B", *_LONG),
+    "multipass-crossfit": Look("multipass with a cross-fitted prior", "#4A0E4E", *_SOLID),
     "deterministic-control": Look("deterministic control", "#3A93C9", *_DOTTED),
     "sls": Look("SLS", "#D55E00", *_DASH_DOT),
     "shuffled-sls": Look("shuffled SLS", "#882255", *_DASH_DOT),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from votewise._checks import FloatArray, check_matrix
+from votewise._checks import FloatArray
 from votewise._errors import InputError
+from votewise.targets.prior import Prior, check_prior
 from votewise.targets.table import Targets
 from votewise.votes import Votes, check_votes
 
@@ -15,20 +15,26 @@ from votewise.votes import Votes, check_votes
 _LEAST, _MOST = 1e-6, 1e6
 
 
-def dirichlet_smoothed(votes: Votes, *, prior: float | npt.ArrayLike | None = None) -> Targets:
+def dirichlet_smoothed(votes: Votes, *, prior: Prior | None = None) -> Targets:
     """Posterior mean of each item's distribution under a Dirichlet prior: (counts + prior) / sum.
 
     Args:
         votes: counts are needed.
-        prior: pseudo-votes: one number for every class, or K numbers; fitted to the data if left out.
+        prior: pseudo-votes: one number for every class, K numbers, or (N, K); fitted to the data if left out.
     """
     counts = check_votes(votes).require_counts("Dirichlet smoothing")
     if prior is None:
-        pseudo, source = fit_dirichlet_prior(votes), "fitted prior"
+        pseudo, source = fit_dirichlet_prior(votes)[None], "fitted prior"
     else:
-        pseudo, source = _check_prior(prior, votes.n_classes), "given prior"
-    probs = (counts + pseudo) / (counts.sum(axis=1, keepdims=True) + pseudo.sum())
-    return Targets(probs, votes.item_ids, votes.classes, f"Dirichlet-smoothed, {source}, weight {pseudo.sum():.3g}")
+        pseudo, source = check_prior(prior, votes), "given prior"
+    if not pseudo.any():
+        raise InputError(
+            "the prior must not be all zero", f"got {prior!r}", "Deliver vote_share(votes), or pass e.g. 1.0"
+        )
+    weight = pseudo.sum(axis=1, keepdims=True)
+    probs = (counts + pseudo) / (counts.sum(axis=1, keepdims=True) + weight)
+    how = f"Dirichlet-smoothed, {source}, {'mean ' if len(weight) > 1 else ''}weight {weight.mean():.3g}"
+    return Targets(probs, votes.item_ids, votes.classes, how)
 
 
 def fit_dirichlet_prior(votes: Votes) -> FloatArray:
@@ -70,20 +76,3 @@ def fit_dirichlet_prior(votes: Votes) -> FloatArray:
     prior = np.full(votes.n_classes, _LEAST)
     prior[used] = np.exp(found.x)
     return prior
-
-
-def _check_prior(prior: float | npt.ArrayLike, n_classes: int) -> FloatArray:
-    try:
-        values = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.full((1, 1), np.nan)
-    if not np.isfinite(values).all():
-        raise InputError("the prior must be a number or a list of numbers", f"got {prior!r}", "Pass e.g. 1.0")
-    pseudo = check_matrix("the prior", np.full((1, n_classes), values) if values.ndim == 0 else np.atleast_2d(values))
-    if pseudo.shape != (1, n_classes) or (pseudo < 0).any() or pseudo.sum() == 0:
-        raise InputError(
-            f"the prior must be one number, or {n_classes} numbers, not negative and not all zero",
-            f"got {prior!r}",
-            "Pass e.g. 1.0",
-        )
-    return np.asarray(pseudo[0])

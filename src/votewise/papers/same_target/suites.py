@@ -67,6 +67,10 @@ SUITES = {
     "sparse": suite(
         ("soft", "sls", "multipass", "soft-smoothed", "dirichlet", "dirichlet-fitted"), 5, (5, 10), beyond=True
     ),
+    # Few votes per item: priors inside multipass, beside the smoothed shares.
+    "priors": suite(
+        ("multipass-prior", "multipass-crossfit", "soft-smoothed", "dirichlet-fitted"), 10, (5, 10), beyond=True
+    ),
     # Mixup's alpha and targets, neither of which the paper gives.
     "mixup": suite(tuple(MIXUPS), 1, beyond=True),
     # The whole pipeline on a small subset of the data, in minutes on a CPU; measured to see that everything works.
