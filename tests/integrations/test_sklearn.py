@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
 from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -26,8 +26,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from strategies import votes as vote_tables
-from votewise import InputError, Votes, metrics, vote_share
+from votewise import InputError, Votes, dirichlet_smoothed, fit_prior, metrics, vote_share
 from votewise.integrations.sklearn import VotesClassifier, VotesScorer, weighted_rows
+from votewise.targets.prior import cross_fit_folds
 
 
 @pytest.fixture
@@ -235,3 +236,147 @@ def test_what_of_scikit_learn_refuses_shares(inputs: np.ndarray, votes: Votes) -
         CalibratedClassifierCV(model).fit(inputs, votes.probs)
     with pytest.raises(ValueError, match="y should be a 1d array"):
         BaggingClassifier(model).fit(inputs, votes.probs)
+
+
+# -- priors -------------------------------------------------------------------------------------------------------
+
+
+def frame(votes: Votes) -> pd.DataFrame:
+    """Counts that scikit-learn can slice."""
+    return pd.DataFrame(votes.counts, columns=list(votes.classes))
+
+
+def explicit_fit(inputs: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Probabilities of logistic regression on weighted rows, written out."""
+    items, classes = np.nonzero(shares)
+    fitted = LogisticRegression().fit(inputs[items], classes, sample_weight=shares[items, classes])
+    return fitted.predict_proba(inputs)
+
+
+@pytest.mark.parametrize("prior", [0.5, [0.1, 0.4, 1.0], np.random.default_rng(0).random((20, 3))])
+def test_given_priors_are_added_to_the_counts(prior: object, inputs: np.ndarray, votes: Votes) -> None:
+    pseudo = np.broadcast_to(prior, (20, 3))
+    shares = (votes.counts + pseudo) / (votes.counts + pseudo).sum(axis=1, keepdims=True)
+    for y in (votes, frame(votes), frame(votes).astype(np.int32)):
+        model = clone(VotesClassifier(LogisticRegression(), prior=prior)).fit(inputs, y)
+        np.testing.assert_allclose(model.predict_proba(inputs), explicit_fit(inputs, shares), rtol=1e-6)
+    with pytest.raises(InputError):
+        VotesClassifier(LogisticRegression(), prior=prior).fit(inputs, votes.probs)
+
+
+def test_the_fitted_prior(inputs: np.ndarray, votes: Votes) -> None:
+    model = VotesClassifier(LogisticRegression(), prior="fitted").fit(inputs, votes)
+    np.testing.assert_allclose(
+        model.predict_proba(inputs), explicit_fit(inputs, dirichlet_smoothed(votes).probs), rtol=1e-6
+    )
+
+
+def test_the_cross_fitted_prior_by_hand(inputs: np.ndarray, votes: Votes) -> None:
+    fold = cross_fit_folds(votes, 3, seed=4)
+    probs = np.zeros((20, 3))
+    for number in range(3):
+        inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        items, classes = np.nonzero(votes.probs[inside])
+        fitted = LogisticRegression().fit(
+            inputs[inside][items], classes, sample_weight=votes.probs[inside][items, classes]
+        )
+        probs[np.ix_(outside, fitted.classes_)] = fitted.predict_proba(inputs[outside])
+    pseudo = fit_prior(votes, np.log(np.maximum(probs, 1e-6))).pseudo_votes
+    expected = explicit_fit(inputs, dirichlet_smoothed(votes, prior=pseudo).probs)
+    model = VotesClassifier(LogisticRegression(), prior="crossfit", folds=3, seed=4).fit(inputs, votes)
+    np.testing.assert_allclose(model.predict_proba(inputs), expected, rtol=1e-5)
+    again = VotesClassifier(LogisticRegression(), prior="crossfit", folds=3, seeds=3, seed=4).fit(inputs, votes)
+    assert (again.predict_proba(inputs) != model.predict_proba(inputs)).any()
+
+
+def test_frames_of_counts_are_votes(inputs: np.ndarray) -> None:
+    """Their columns name the classes; what `cross_val_predict` makes of them is refused, as other tables are."""
+    votes = Votes.from_counts([[2, 0, 1], [1, 0, 3]] * 10, classes=["a", "b", "c"])
+    of_votes, of_frame = (VotesClassifier(LogisticRegression()).fit(inputs, y) for y in (votes, frame(votes)))
+    assert of_frame.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(of_votes.predict_proba(inputs), of_frame.predict_proba(inputs))
+    assert of_votes.score(inputs, votes) == of_frame.score(inputs, frame(votes))
+    for prior in (None, 1.0, "crossfit"):
+        with pytest.raises(InputError, match="each row of y must be non-negative and sum to 1"):
+            cross_val_predict(
+                VotesClassifier(LogisticRegression(), prior=prior), inputs, frame(votes), cv=2, method="predict_proba"
+            )
+
+
+class Remembering(ClassifierMixin, BaseEstimator):
+    """Knows the labels of inputs it was fitted on, and of others what is common; notes both."""
+
+    seen: ClassVar[list[tuple[set[float], set[float]]]] = []
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Remembering:  # noqa: N803
+        self.classes_, self.known_ = np.unique(y), set(X[:, 0].tolist())
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:  # noqa: N803
+        self.seen.append((self.known_, set(X[:, 0].tolist())))
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+    def predict(self, X: Any) -> np.ndarray:  # noqa: N803
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+
+def test_no_item_is_predicted_by_a_classifier_that_saw_it(inputs: np.ndarray, votes: Votes) -> None:
+    Remembering.seen.clear()
+    VotesClassifier(Remembering(), prior="crossfit", folds=4, seeds=2).fit(inputs, votes)
+    assert len(Remembering.seen) == 8
+    for known, asked in Remembering.seen:
+        assert not known & asked
+        assert known | asked == set(inputs[:, 0].tolist())
+
+
+def test_classifiers_that_rule_classes_out_can_be_cross_fitted(inputs: np.ndarray, votes: Votes) -> None:
+    """Trees say 0, and a fold may lack a class."""
+    rare = Votes.from_counts(np.vstack([votes.counts[:, :2].sum(axis=1), np.zeros(20), [*[0] * 19, 3]]).T.astype(int))
+    for table in (votes, rare):
+        model = VotesClassifier(RandomForestClassifier(5, random_state=0), prior="crossfit").fit(inputs, table)
+        assert np.isfinite(model.predict_proba(inputs)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_priors_can_be_searched_and_pipelined(inputs: np.ndarray, votes: Votes) -> None:
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), VotesClassifier(LogisticRegression())),
+        {"votesclassifier__prior": [None, 0.5, [1.0, 1.0, 2.0], "fitted", "crossfit"]},
+        scoring=VotesScorer(metrics.soft_nll, greater_is_better=False),
+        cv=KFold(3),
+    ).fit(inputs, frame(votes))
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert len(set(scores.tolist())) == 5
+    shares = cross_val_score(
+        VotesClassifier(LogisticRegression()), inputs, votes.probs,
+        scoring=VotesScorer(metrics.soft_nll, greater_is_better=False), cv=KFold(3),
+    )  # fmt: skip
+    of_counts = cross_val_score(
+        VotesClassifier(LogisticRegression()), inputs, frame(votes),
+        scoring=VotesScorer(metrics.soft_nll, greater_is_better=False), cv=KFold(3),
+    )  # fmt: skip
+    np.testing.assert_allclose(shares, of_counts)
+
+
+def test_wrong_priors(inputs: np.ndarray, votes: Votes) -> None:
+    with pytest.raises(InputError, match="prior must be one of fitted, crossfit, but got 'croissant'"):
+        VotesClassifier(LogisticRegression(), prior="croissant").fit(inputs, votes)
+    with pytest.raises(InputError) as error:
+        VotesClassifier(LinearSVC(), prior="crossfit").fit(inputs, votes)
+    assert str(error.value) == (
+        "the estimator must have predict_proba for prior='crossfit', but LinearSVC has none. Choose another estimator, or "
+        "prior='fitted'."
+    )
+    for y in (votes.probs, vote_share(votes), pd.DataFrame(votes.probs)):
+        with pytest.raises(InputError) as error:
+            VotesClassifier(LogisticRegression(), prior="fitted").fit(inputs, y)
+        assert str(error.value) == (
+            "a prior needs votes, whose number says what it weighs beside them, but y has shares. Pass votes; or, "
+            "where y is sliced, pandas.DataFrame(votes.counts, columns=votes.classes)."
+        )
+    with pytest.raises(InputError, match="needs items with two votes or more"):
+        VotesClassifier(LogisticRegression(), prior="crossfit").fit(inputs, [0, 1, 2, 1] * 5)
+    one_vote_each = VotesClassifier(LogisticRegression(), prior=1.0).fit(inputs, [0, 1, 2, 1] * 5)
+    expected = explicit_fit(inputs, (np.eye(3)[[0, 1, 2, 1] * 5] + 1) / 4)
+    np.testing.assert_allclose(one_vote_each.predict_proba(inputs), expected, rtol=1e-6)

@@ -12,9 +12,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from votewise._checks import FloatArray, IntArray, check_simplex, first_few
+from votewise._checks import FloatArray, IntArray, check_choice, check_simplex, first_few
 from votewise._errors import InputError, MissingExtraError
-from votewise.targets import Targets, as_targets
+from votewise.targets import Targets, as_targets, cross_fit, dirichlet_smoothed
+from votewise.targets.prior import Prior
 from votewise.votes import Votes
 
 try:
@@ -34,6 +35,9 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "sklearn":
         raise  # it is there, and lacks something itself
     raise MissingExtraError("votewise.integrations.sklearn", "scikit-learn", "sklearn") from error
+
+# What is taken for the probability of a class that a classifier rules out, as trees and neighbours often do.
+_LEAST_PROBABILITY = 1e-6
 
 
 def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, IntArray, FloatArray]:
@@ -57,33 +61,80 @@ def weighted_rows(X: Any, votes: Votes | Targets) -> tuple[Any, IntArray, FloatA
 
 
 class VotesClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Any classifier that takes sample weights, fitted on vote shares.
+    """Any classifier that takes sample weights, fitted on vote shares, or where votes are few on their posterior mean.
 
     Attributes:
         classes_: K labels, the columns of `predict_proba`; those without a vote have probability 0.
         estimator_: the fitted classifier, whose classes are column numbers.
     """
 
-    def __init__(self, estimator: Any) -> None:
-        """Wrap a classifier, e.g. `LogisticRegression()` or `LGBMClassifier()`."""
+    def __init__(
+        self, estimator: Any, *, prior: Prior | str | None = None, folds: int = 2, seeds: int = 1, seed: int = 0
+    ) -> None:
+        """Wrap a classifier, e.g. `LogisticRegression()` or `LGBMClassifier()`.
+
+        Args:
+            estimator: takes `sample_weight` in `fit`.
+            prior: pseudo-votes beside those of each item: one number for every class, (K,) numbers, or (N, K) for the
+                items of `fit`; "fitted" to all items alike; or "crossfit", made of what clones of the classifier
+                predict for items they were not fitted on. None for the shares as they are.
+            folds: parts that are predicted in turn, for "crossfit".
+            seeds: how often items are put into new parts, for "crossfit".
+            seed: root seed of the parts.
+        """
         self.estimator = estimator
+        self.prior = prior
+        self.folds = folds
+        self.seeds = seeds
+        self.seed = seed
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Fit a clone of the classifier.
 
         Args:
             X: N inputs, one for each item.
-            y: votes, targets, (N, K) shares that sum to one, or (N,) labels.
+            y: votes, targets, a frame of counts with a column for each class, (N, K) shares that sum to one, or (N,)
+                labels. A prior needs votes or counts; labels count as one vote each.
             sample_weight: (N,) weight of each item; one if left out.
         """
         _check_weighable(self.estimator)
         validate_data(self, X, skip_check_array=True)  # the classifier checks the rest
         self.classes_, shares = _shares(y)
         _check_rows(X, len(shares))
-        items, classes = np.nonzero(shares)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)[items] * shares[items, classes]
-        self.estimator_ = clone(self.estimator).fit(_take(X, items), classes, sample_weight=weight)
+        item_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if self.prior is not None:
+            shares = self._posterior_mean(X, _votes(y, shares), item_weight)
+        self.estimator_ = self._fitted(X, shares, item_weight)
         return self
+
+    def _fitted(self, X: Any, shares: FloatArray, item_weight: FloatArray) -> Any:
+        """A clone of the classifier, fitted on a row for each item and class with a share."""
+        items, classes = np.nonzero(shares)
+        return clone(self.estimator).fit(
+            _take(X, items), classes, sample_weight=item_weight[items] * shares[items, classes]
+        )
+
+    def _posterior_mean(self, X: Any, votes: Votes, item_weight: FloatArray) -> FloatArray:
+        """Shares with the pseudo-votes of the prior, (N, K)."""
+        if not isinstance(self.prior, str):
+            return dirichlet_smoothed(votes, prior=self.prior).probs
+        if check_choice("prior", self.prior, ("fitted", "crossfit")) == "fitted":
+            return dirichlet_smoothed(votes).probs
+        if not hasattr(self.estimator, "predict_proba"):
+            raise InputError(
+                "the estimator must have predict_proba for prior='crossfit'",
+                f"{type(self.estimator).__name__} has none",
+                "Choose another estimator, or prior='fitted'",
+            )
+
+        def predict(rows: IntArray, others: IntArray) -> FloatArray:
+            fitted = self._fitted(_take(X, rows), votes.probs[rows], item_weight[rows])
+            probs = np.zeros((len(others), votes.n_classes))
+            probs[:, fitted.classes_] = fitted.predict_proba(_take(X, others))
+            return np.log(np.maximum(probs, _LEAST_PROBABILITY))
+
+        prior = cross_fit(votes, predict, seed=self.seed, folds=self.folds, seeds=self.seeds)
+        return dirichlet_smoothed(votes, prior=prior.pseudo_votes).probs
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of each input, (N,)."""
@@ -150,6 +201,28 @@ class VotesScorer:
         return score if self.greater_is_better else -score
 
 
+def _votes(y: Any, shares: FloatArray) -> Votes:
+    """The votes behind shares, where `y` tells their number."""
+    if isinstance(y, Votes):
+        return y
+    if isinstance(y, Targets) or not (_is_labels(y) or _is_counts(y)):
+        raise InputError(
+            "a prior needs votes, whose number says what it weighs beside them",
+            "y has shares",
+            "Pass votes; or, where y is sliced, pandas.DataFrame(votes.counts, columns=votes.classes)",
+        )
+    return _votes_of_counts(y) if _is_counts(y) else Votes.from_counts(shares)
+
+
+def _votes_of_counts(y: Any) -> Votes:
+    return Votes.from_counts(np.asarray(y), classes=list(y.columns))
+
+
+def _is_counts(y: Any) -> bool:
+    """Whether it is a frame of whole numbers. An array is none: `cross_val_predict` turns any table into numbers."""
+    return hasattr(y, "columns") and not _is_labels(y) and np.asarray(y).dtype.kind in "iu"
+
+
 def _is_labels(y: Any) -> bool:
     """Whether there is one label per item, perhaps as a column."""
     if isinstance(y, (Votes, Targets)):
@@ -163,6 +236,8 @@ def _shares(y: Any) -> tuple[npt.NDArray[Any], FloatArray]:
     if isinstance(y, (Votes, Targets)):
         targets = as_targets(y)
         return np.array(targets.classes), targets.probs
+    if _is_counts(y):
+        return _shares(_votes_of_counts(y))
     if not _is_labels(y):
         shares = check_simplex("y", y)
         return np.arange(shares.shape[1]), shares
