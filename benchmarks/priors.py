@@ -70,9 +70,8 @@ def data_sets(folder: Path, text: Path | None, images: Path | None) -> Iterator[
             else:
                 print(f"{file} is not in {folder}: left out", flush=True)
     if images is not None:
-        photographs = load_cifar10h(folder)
-        first = np.arange(PHOTOGRAPHS)
-        yield prepare(photographs.take(first), find_model(f"encoder:{images}", "images"))
+        photographs = load_cifar10h(folder).take(np.arange(PHOTOGRAPHS))
+        yield prepare(photographs, find_model(f"encoder:{images}", "images"))
 
 
 def samples_of(records: list[RunRecord], number: str) -> dict[tuple[str, int | None], Sample]:

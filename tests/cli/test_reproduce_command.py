@@ -89,6 +89,22 @@ def test_tiny_from_data_to_numbers(
     assert capsys.readouterr().out == "All 4 runs are there already.\n"
 
 
+def test_helper_runs_would_be_done_first(
+    released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
+    line = command(released, tmp_path, "--dry-run", "--suite", "priors", "--seeds", "3", "--jobs", "1")
+    assert main(line) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1] == "  multipass-crossfit, 5 votes: 3 runs"
+    assert re.fullmatch(r"24 of 24 runs to do on cpu, after 12 helper runs, in about .+\.", shown[-1])
+    assert main([*line, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["runs"], plan["helper_runs"], len(plan["todo"])) == (24, 12, 24)
+    items = 8000 * 200 * (24 + 6 * 0.3)
+    assert plan["expected_seconds"] == pytest.approx(items / 1000, rel=0.02)
+
+
 def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
     assert main(command(released, tmp_path, "--dry-run", "--jobs", "1")) == 0

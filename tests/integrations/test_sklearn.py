@@ -296,11 +296,14 @@ def test_frames_of_counts_are_votes(inputs: np.ndarray) -> None:
     assert of_frame.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(of_votes.predict_proba(inputs), of_frame.predict_proba(inputs))
     assert of_votes.score(inputs, votes) == of_frame.score(inputs, frame(votes))
+
+
+def test_what_cross_val_predict_makes_of_counts_is_refused(inputs: np.ndarray, votes: Votes) -> None:
+    """It numbers the values of each column, which must not pass for votes."""
     for prior in (None, 1.0, "crossfit"):
+        model = VotesClassifier(LogisticRegression(), prior=prior)
         with pytest.raises(InputError, match="each row of y must be non-negative and sum to 1"):
-            cross_val_predict(
-                VotesClassifier(LogisticRegression(), prior=prior), inputs, frame(votes), cv=2, method="predict_proba"
-            )
+            cross_val_predict(model, inputs, frame(votes), cv=2, method="predict_proba")
 
 
 class Remembering(ClassifierMixin, BaseEstimator):

@@ -11,8 +11,9 @@ import pytest
 from paper_runs import named_runs, suite_runs, tiny_material
 from votewise import InputError, Votes
 from votewise.data.dataset import Prepared
+from votewise.experiments.grid import expected_training_items
 from votewise.experiments.measure import common_checkpoint_epoch
-from votewise.experiments.run import Run
+from votewise.experiments.run import Run, helpers
 from votewise.papers import work
 from votewise.papers.same_target import PAPER
 from votewise.papers.same_target.suites import SUITES, paper_recipe
@@ -26,7 +27,8 @@ def material() -> Prepared:
 
 
 @pytest.mark.parametrize(
-    ("name", "runs"), [("main", 50), ("family", 20), ("sweep", 80), ("resampling", 20), ("all", 160), ("tiny", 8)]
+    ("name", "runs"),
+    [("main", 50), ("family", 20), ("sweep", 80), ("resampling", 20), ("all", 160), ("priors", 80), ("tiny", 8)],
 )
 def test_each_suite_has_as_many_runs_as_the_paper(material: Prepared, name: str, runs: int) -> None:
     configs = suite_runs(name, material)
@@ -63,8 +65,25 @@ def test_which_runs_the_suites_have(material: Prepared) -> None:
     sweep = ("soft", "sls", "multipass", "deterministic-control")
     assert cells(suite_runs("sweep", material)) == {(method, k, 1): 5 for method in sweep for k in (5, 10, 25, 50)}
     assert cells(suite_runs("resampling", material)) == {("sls", None, period): 5 for period in (1, 5, 10, 50)}
-    for name, seeds in (("main", 10), ("family", 5), ("sweep", 5), ("resampling", 5)):
+    priors = ("multipass-prior", "multipass-crossfit", "soft-smoothed", "dirichlet-fitted")
+    assert cells(suite_runs("priors", material)) == {(method, k, 1): 10 for method in priors for k in (5, 10)}
+    for name, seeds in (("main", 10), ("family", 5), ("sweep", 5), ("resampling", 5), ("priors", 10)):
         assert {config.seed for config in suite_runs(name, material)} == set(range(seeds))
+
+
+def test_priors_share_runs_with_smoothed_shares_and_cost_a_third_of_a_run_more(material: Prepared) -> None:
+    priors = suite_runs("priors", material)
+    assert len(set(priors) & set(suite_runs("sparse", material))) == 2 * 2 * 5
+    assert not set(priors) & set(suite_runs("all", material))
+    crossed = [run for run in priors if helpers(run)]
+    needed = [helper for run in crossed for helper in helpers(run)]
+    assert (len(crossed), len(needed)) == (20, 40)
+    assert {(helper.method, helper.recipe.epochs, helper.votes) for helper in needed} == {
+        ("soft", 60, 5),
+        ("soft", 60, 10),
+    }
+    ratio = expected_training_items(needed, material) / expected_training_items(crossed, material)
+    assert ratio == pytest.approx(0.3)
 
 
 def test_the_recipe_of_the_paper(material: Prepared) -> None:
@@ -96,7 +115,7 @@ def test_the_tiny_suite(material: Prepared) -> None:
 
 
 def test_unknown_suites(material: Prepared) -> None:
-    assert PAPER.suite_names == ("main", "family", "sweep", "resampling", "all", "sparse", "mixup", "tiny")
+    assert PAPER.suite_names == ("main", "family", "sweep", "resampling", "all", "sparse", "priors", "mixup", "tiny")
     with pytest.raises(InputError) as error:
         suite_runs("swep", material)
     assert str(error.value) == (

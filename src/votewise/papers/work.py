@@ -13,7 +13,7 @@ from votewise._text import counted
 from votewise.data import Outliers, Prepared
 from votewise.experiments.backends import Tell, find_backend
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import expected_seconds, missing_runs
+from votewise.experiments.grid import expected_seconds, missing_helper_runs, missing_runs
 from votewise.experiments.measure import Measurement, Plan, missing_measurements, runs_to_repeat
 from votewise.experiments.run import Run, choose_device
 from votewise.papers.paper import Paper
@@ -77,6 +77,10 @@ class PaperWork:
         return {
             "runs": runs,
             "done": runs - len(todo),
+            "helper_runs": sum(
+                len(missing_helper_runs(part.to_train, self.store, retry_failed=self.retry_failed))
+                for part in self.parts
+            ),
             "device": self.device,
             "expected_seconds": sum(seconds),
             "diagnoses": sum(len(part.to_measure) for part in self.parts),
@@ -91,7 +95,8 @@ class PaperWork:
         lines = [f"  {row}: {counted(seeds, 'run')}" for row, seeds in rows.items()]
         if rows:
             seconds = _work_time_in_words(plan["expected_seconds"])
-            lines.append(f"{rows.total()} of {plan['runs']} runs to do on {self.device}, in about {seconds}.")
+            helpers = f", after {counted(plan['helper_runs'], 'helper run')}" if plan["helper_runs"] else ""
+            lines.append(f"{rows.total()} of {plan['runs']} runs to do on {self.device}{helpers}, in about {seconds}.")
         else:
             lines.append(f"All {plan['runs']} runs are there already.")
         if plan["diagnoses"]:

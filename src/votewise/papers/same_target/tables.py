@@ -25,6 +25,7 @@ NAMES = {
     "shuffled-sls": "shuffled SLS", "majority": "majority vote", "label-smoothing": "label smoothing", "mixup": "mixup",
     "soft-smoothed": "soft labels, smoothed", "dirichlet": "soft labels, Dirichlet prior",
     "dirichlet-fitted": "soft labels, fitted Dirichlet prior",
+    "multipass-prior": "multipass, fitted Dirichlet prior", "multipass-crossfit": "multipass, cross-fitted prior",
     **{name: f"mixup of {words}" for name, words in MIXED.items() if name != "mixup"},
 }  # fmt: skip
 
