@@ -66,6 +66,18 @@ PROMISED = {
         "last epoch: soft #, gain @ (@) / @ (@) / @ (@) / @ (@)": 4,
         "best epoch: soft #, gain @ (@) / @ (@) / @ (@) / @ (@)": 4,
     },
+    "priors.py": {
+        "vader: # items; helper runs cost # of a run": 1,
+        "epoch, 3 votes": 2,
+        "| multipass | # |": 2,
+        "| multipass-prior | # | @ ± # | @ of 3 |": 2,
+        "| multipass-crossfit | # | @ ± # | @ of 3 |": 2,
+    },
+    "teacher.py": {
+        "| soft labels of the teacher | # |  | # |": 1,
+        "| SLS from the teacher | # | @ ± #, below on @ of 2 | # |": 1,
+        "| multipass, the teacher as prior | # | @ ± #, below on @ of 2 | # |": 1,
+    },
     "encoders.py": {
         "texts, votewise compare: # s; # s with kept features": 1,
         "photographs, votewise compare: # s; # s with kept features": 1,

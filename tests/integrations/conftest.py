@@ -17,6 +17,8 @@ DELIVERIES = {
     "multipass": lambda votes: Multipass(votes, seed=3),
     "sls": lambda votes: SLS(votes, seed=3),
     "soft": Soft,
+    "multipass with a prior": lambda votes: Multipass(votes, seed=3, prior=[0.5, 1.0, 0.1]),
+    "sls with priors": lambda votes: SLS(votes, seed=3, prior=np.random.default_rng(1).random((20, 3))),
 }
 
 

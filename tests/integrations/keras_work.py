@@ -44,6 +44,16 @@ def fit_twice(inputs: np.ndarray, votes: Votes, folder: str) -> None:
     np.savez(f"{folder}/seen.npz", rows=rows, targets=targets)
 
 
+def fit_with_prior(inputs: np.ndarray, votes: Votes, folder: str) -> None:
+    """Two epochs of targets that are not one-hot."""
+    BATCHES.clear()
+    loss = VotesLoss(Multipass(votes, seed=3, prior=0.5), from_logits=True)
+    tiny_model(loss).fit(inputs, loss.rows, batch_size=20, epochs=2, callbacks=[loss.callback], verbose=0)
+    np.savez(
+        f"{folder}/prior.npz", rows=[rows for rows, _ in BATCHES], targets=[np.asarray(each) for _, each in BATCHES]
+    )
+
+
 def loss_is_soft_cross_entropy(inputs: np.ndarray, votes: Votes) -> None:
     loss = VotesLoss(Soft(votes), from_logits=True)
     model = tiny_model(loss, rate=0.0)
@@ -111,6 +121,7 @@ if __name__ == "__main__":
     table = Votes.from_counts(np.load(f"{sys.argv[1]}/counts.npy"))
     features = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
     fit_twice(features, table, sys.argv[1])
+    fit_with_prior(features, table, sys.argv[1])
     loss_is_soft_cross_entropy(features, table)
     mistakes_are_refused(features, table)
     rows_stay_whole_in_half_precision()

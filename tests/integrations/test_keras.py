@@ -27,3 +27,8 @@ def test_fits_see_the_labels_of_each_epoch_through_soft_cross_entropy_and_mistak
         assert sorted(rows[epoch]) == list(range(20))
         np.testing.assert_array_equal(targets[epoch], delivery.targets(epoch, rows[epoch]))
     assert not np.array_equal(rows[0], rows[1])
+    with_prior = np.load(tmp_path / "prior.npz")
+    delivery = Multipass(Votes.from_counts(votes.counts), seed=3, prior=0.5)
+    for epoch, (rows, targets) in enumerate(zip(with_prior["rows"], with_prior["targets"], strict=True)):
+        np.testing.assert_array_equal(targets, delivery.targets(epoch, rows))
+    assert epoch == 1
