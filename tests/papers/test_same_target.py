@@ -119,7 +119,7 @@ def test_unknown_suites(material: Prepared) -> None:
     with pytest.raises(InputError) as error:
         suite_runs("swep", material)
     assert str(error.value) == (
-        "the suite must be one of main, family, sweep, resampling, all, sparse, mixup, tiny, but got 'swep'. Did you mean 'sweep'?"
+        "the suite must be one of main, family, sweep, resampling, all, sparse, priors, mixup, tiny, but got 'swep'. Did you mean 'sweep'?"
     )
     assert PAPER.find_suites("all") == tuple(SUITES.values())[:4]
 

@@ -44,11 +44,11 @@ def lines(svg: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_twelve_methods_have_twelve_curves_and_legend_entries() -> None:
+def test_fourteen_methods_have_fourteen_curves_and_legend_entries() -> None:
     names = (*METHODS, "mixup", "my-own")
-    assert len(names) == 12
+    assert len(names) == 14
     svg = draw_figure(figure(*names))
-    assert len(set(lines(svg))) == len(lines(svg)) == 12
+    assert len(set(lines(svg))) == len(lines(svg)) == 14
     assert sorted(text for text in words(svg) if text in names) == sorted(names)
     assert lines(svg)[0] == (LOOKS["soft"].colour.lower(), "")
 
