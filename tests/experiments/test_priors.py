@@ -204,3 +204,18 @@ def test_one_vote_each_is_refused_before_anything_is_trained(method: str) -> Non
         execute([feature_run(shares, method)], shares, backend=Device("cpu"))
     redrawn: Run = feature_run(shares, method, votes=3)
     assert [record.status for record in execute([redrawn], shares, backend=Device("cpu"))] == ["done"]
+
+
+@pytest.mark.parametrize("method", ["multipass", "multipass-prior", "dirichlet-fitted"])
+def test_what_a_method_would_deliver_of_choosing_items_is_left_out_where_it_cannot(method: str) -> None:
+    """Their votes are not redrawn, as those for training are; or hold too little for a prior."""
+    shares = feature_material(votes=Votes.from_probabilities(MATERIAL.votes.probs))
+    run = feature_run(shares, method, votes=3, selected=0.2)
+    assert "selection_own_loss" not in train_run(run, shares).curves
+    run = feature_run(MATERIAL, method, selected=0.2)
+    assert "selection_own_loss" in train_run(run, MATERIAL).curves
+    counts = MATERIAL.votes.counts.copy()
+    rows = split_items(run, labelled(MATERIAL.votes)).selection
+    counts[rows] = np.eye(3, dtype=int)[np.arange(len(rows)) % 3]
+    single = labelled(Votes.from_counts(counts))
+    assert ("selection_own_loss" in train_run(run, single).curves) == (method == "multipass")

@@ -54,10 +54,10 @@ def finished(events: list[Event]) -> list[str]:
 
 
 def test_records_are_those_of_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Helper runs of a method that workers do not know, one run that fails, and measurements; in two workers."""
+    """Helper runs, also of a method that workers do not know, one run that fails, and measurements; in two workers."""
     monkeypatch.setitem(METHODS, "cross-fitted", CROSS_FITTED)
     recipe = TrainConfig(epochs=2, batch_size=16)
-    runs = Grid(("soft", "cross-fitted:folds=2"), range(2), folds=5).runs(MATERIAL, recipe)
+    runs = Grid(("soft", "cross-fitted:folds=2", "multipass-crossfit"), range(2), folds=5).runs(MATERIAL, recipe)
     runs.append(replace(runs[0], recipe=replace(recipe, learning_rate=1e30, optimizer="sgd")))
     barrier = Measurement((runs[0], runs[1]), Plan())
     measured = [Measurement((runs[0],), Plan({"last": ("full",)})), barrier]
@@ -70,7 +70,7 @@ def test_records_are_those_of_other_processes(tmp_path: Path, monkeypatch: pytes
         assert ours.ids() == theirs.ids() != []
         for name in ours.ids():
             assert record_differences(ours.read(name), theirs.read(name)) == []
-    assert [stores[0].read(run.id).status for run in runs] == ["done"] * 4 + ["failed"]
+    assert [stores[0].read(run.id).status for run in runs] == ["done"] * 6 + ["failed"]
     needed = [helper for run in runs for helper in helpers(run)]
     assert sorted(finished(told)) == sorted([run.id for run in [*runs, *needed]] + [each.id for each in measured])
     assert sum(event.items for event in told if isinstance(event, Progress)) == items_trained_on(

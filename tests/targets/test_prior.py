@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -213,6 +214,7 @@ NAMES = "Pass out-of-fold predictions for the same items, such as tensor.detach(
     [
         (None, f"logits must be a table of numbers, 2 items x 2 classes, but got NoneType. {NAMES}"),
         (np.zeros((3, 2)), f"logits must be a table of numbers, 2 items x 2 classes, but its shape is (3, 2). {NAMES}"),
+        (torch.zeros(2, 2, requires_grad=True), f"logits must be a table of numbers, 2 items x 2 classes, but got Tensor. {NAMES}"),
         ([[0, 1], [0]], f"logits must be a table of numbers, 2 items x 2 classes, but got list. {NAMES}"),
         ([[0, 1], [np.nan, 0]], "logits must lie between -1e+100 and 1e+100, or be -inf, but those of 1 items do not ('b'). Check the model that predicts them."),
         ([[0, np.inf], [0, 0]], "logits must lie between -1e+100 and 1e+100, or be -inf, but those of 1 items do not ('a'). Check the model that predicts them."),
@@ -301,8 +303,12 @@ def test_wrong_cross_fits() -> None:
         cross_fit(table, lambda rows, others: np.zeros((4, 2)), seed=0)
     assert str(error.value) == (
         "predict must return one row for each of its 2 items to predict and a column for each of 2 classes, but its shape "
-        "is (4, 2). Return the logits of the items of its second argument."
+        "is (4, 2). Return an array of logits for the items of its second argument, such as tensor.detach().numpy()."
     )
+    with pytest.raises(InputError, match=r"for each of 2 classes, but got Tensor\. Return an array"):
+        cross_fit(table, lambda rows, others: torch.zeros(len(others), 2, requires_grad=True), seed=0)
+    with pytest.raises(InputError, match="those of 2 items do not"):
+        cross_fit(table, lambda rows, others: np.full((len(others), 2), np.nan if 0 in others else 1.0), seed=0)
     for wrong in ({"folds": 1}, {"seeds": 0}, {"seed": -1}):
         with pytest.raises(InputError, match=f"{next(iter(wrong))} must be a whole number"):
             cross_fit(table, lambda rows, others: np.zeros((len(others), 2)), **{"seed": 0, **wrong})

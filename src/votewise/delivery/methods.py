@@ -57,6 +57,12 @@ class Method:
     repeated_votes: bool = False
     helper: str = ""
 
+    def suits(self, votes: Votes) -> bool:
+        """Whether it can deliver these votes: their numbers are known, and some item has two, where it needs that."""
+        if votes.counts is None:
+            return not self.single_votes
+        return not self.repeated_votes or int(votes.counts.sum(axis=1).max()) > 1
+
     def deliver(
         self, votes: Votes, *, seed: int, options: Options = _NO_OPTIONS, logits: FloatArray | None = None
     ) -> Delivery:

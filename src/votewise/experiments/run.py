@@ -140,12 +140,11 @@ def training_method(run: Run) -> Method:
 
 def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
     """Refuse shares where single votes are needed, unless these are redrawn, and one vote each where two are needed."""
-    most = None if votes.counts is None else int(votes.counts.sum(axis=1).max())
     for run in runs:
         method = training_method(run)
         if run.votes is None and method.single_votes:
             votes.require_counts(run.method)
-        if method.repeated_votes and (most if run.votes is None else run.votes) == 1:
+        if (run.votes is None and not method.suits(votes)) or (method.repeated_votes and run.votes == 1):
             raise InputError(
                 f"{run.method} needs items with two votes or more, to which it fits a prior",
                 "every item has one",
@@ -264,8 +263,10 @@ def make_job(
         votes = votes.subsample(run.votes, seed=run.seed)
     choosing = split.selection if len(split.selection) else split.held_out
     own_targets = None
-    if len(split.selection) and not method.helper:  # helper runs predict the training items alone
-        of_chosen = method.deliver(data.votes.take(choosing), seed=run.seed, options=dict(run.options))
+    chosen_votes = data.votes.take(choosing) if len(split.selection) else None
+    # Helper runs predict the training items alone; and votes that are redrawn for training need not suit as they are.
+    if chosen_votes is not None and not method.helper and method.suits(chosen_votes):
+        of_chosen = method.deliver(chosen_votes, seed=run.seed, options=dict(run.options))
         each_epoch = [of_chosen.targets(epoch) for epoch in range(run.recipe.epochs)]
         own_targets = np.asarray(np.mean(each_epoch, axis=0, dtype=np.float64))
     return Job(

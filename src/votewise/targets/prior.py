@@ -33,6 +33,9 @@ _LARGEST_LOGIT = 1e100
 # Factors of a rising factorial that are multiplied one by one.
 _FACTORS = 64
 
+# The shape of what is no array of numbers.
+_NO_NUMBERS = (0, 0, 0)
+
 # Largest slope, in nats per item, of a likelihood at its peak.
 _FLAT = 1e-6
 
@@ -144,13 +147,14 @@ def cross_fit(
         fold = cross_fit_folds(votes, folds, seed=seed, repeat=repeat)
         for number in range(folds):
             rows, others = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-            logits = np.asarray(predict(rows, others))
+            given = predict(rows, others)
+            logits = _as_numbers(given)
             if logits.shape != (len(others), votes.n_classes):
                 raise InputError(
                     f"predict must return one row for each of its {len(others):,} items to predict and a column for "
                     f"each of {votes.n_classes} classes",
-                    f"its shape is {logits.shape}",
-                    "Return the logits of the items of its second argument",
+                    _what_came(given, logits),
+                    "Return an array of logits for the items of its second argument, such as tensor.detach().numpy()",
                 )
             total[others] += logits
     return fit_prior(votes, total / seeds)
@@ -171,19 +175,14 @@ def cross_fit_folds(votes: Votes, n: int, *, seed: int, repeat: int = 0) -> IntA
 def check_prior(prior: Prior, votes: Votes) -> FloatArray:
     """A prior as pseudo-votes, (1, K) for all items alike or (N, K)."""
     shape = votes.n_items, votes.n_classes
-    try:
-        values = np.asarray(prior)
-    except ValueError:
-        values = np.empty(0, dtype=object)
-    fits = values.shape in ((), shape[1:], shape)
-    if values.dtype.kind not in "iuf" or not fits:
-        kind = type(prior).__name__
+    values = _as_numbers(prior)
+    if values.shape not in ((), shape[1:], shape):
         raise InputError(
             f"the prior must be a number, {shape[1]} numbers, or a table of {shape[0]:,} items x {shape[1]} classes",
-            f"got {kind}" if values.dtype.kind not in "iuf" else f"its shape is {values.shape}",
+            _what_came(prior, values),
             "Pass e.g. 1.0, or the pseudo_votes of fit_prior for the same items",
         )
-    pseudo = np.broadcast_to(values.astype(np.float64), (1, shape[1]) if values.ndim < 2 else shape)
+    pseudo = np.broadcast_to(values, (1, shape[1]) if values.ndim < 2 else shape)
     wrong = ~(np.isfinite(pseudo) & (pseudo >= 0))
     if wrong.any():
         raise InputError(
@@ -194,20 +193,28 @@ def check_prior(prior: Prior, votes: Votes) -> FloatArray:
     return pseudo
 
 
+def _as_numbers(values: npt.ArrayLike) -> FloatArray:
+    """An array of float64, or one of a shape that nothing has, if they are no numbers."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, RuntimeError):  # ragged lists, tensors on a GPU, tensors that need gradients
+        return np.empty(_NO_NUMBERS)
+    return array.astype(np.float64) if array.dtype.kind in "iuf" else np.empty(_NO_NUMBERS)
+
+
+def _what_came(given: object, values: FloatArray) -> str:
+    return f"got {type(given).__name__}" if values.shape == _NO_NUMBERS else f"its shape is {values.shape}"
+
+
 def _check_logits(logits: npt.ArrayLike, votes: Votes) -> FloatArray:
     """Logits (N, K) float64 under which every vote that was cast is possible."""
-    try:
-        values = np.asarray(logits)
-    except (ValueError, RuntimeError):  # a tensor that needs gradients is a RuntimeError
-        values = np.empty(0, dtype=object)
-    shape = votes.n_items, votes.n_classes
-    if values.dtype.kind not in "iuf" or values.shape != shape:
+    values, shape = _as_numbers(logits), (votes.n_items, votes.n_classes)
+    if values.shape != shape:
         raise InputError(
             f"logits must be a table of numbers, {shape[0]:,} items x {shape[1]} classes",
-            f"got {type(logits).__name__}" if values.dtype.kind not in "iuf" else f"its shape is {values.shape}",
+            _what_came(logits, values),
             "Pass out-of-fold predictions for the same items, such as tensor.detach().numpy()",
         )
-    values = values.astype(np.float64)
     for is_wrong, wanted, remedy in (
         (
             ~(np.abs(values) <= _LARGEST_LOGIT) & (values != -np.inf),
