@@ -167,6 +167,16 @@ _WORDS = {
             "prolific",
             "pid",
             "username",
+            "validator",
+            "moderator",
+            "grader",
+            "scorer",
+            "examiner",
+            "pathologist",
+            "volunteer",
+            "juror",
+            "referee",
+            "assignee",
             "userid",
             "workerid",
             "annotatorid",
@@ -388,6 +398,9 @@ _DERIVED = frozenset(
         "group",
         "condition",
         "version",
+        "revision",
+        "deleted",
+        "active",
         "lifetime",
         "approval",
         "reward",
@@ -467,6 +480,11 @@ def mentions(role: str, name: str) -> bool:
 def derived(name: str) -> bool:
     """Whether a name says that the column is made of votes, or describes something else."""
     return bool(set(_words_of(name)) & _DERIVED)
+
+
+def results(name: str) -> bool:
+    """Whether a name is that of a result, which a vote may have as well as an item: winner, final_choice."""
+    return derived(name) and set(_words_of(name)) & _DERIVED <= {"winner", "final", "rank", "gold", "true", "mode"}
 
 
 def orders(name: str) -> bool:

@@ -42,8 +42,10 @@ class Layout:
         encoding: "utf-8", or another one.
         separator: between cells.
         quote: '"', or "none" where quotes are text.
-        header_rows: rows of names; only the first counts.
+        header_rows: rows of names.
         skip_rows: rows above them.
+        names: what several rows of names, or blank cells among them, make of the columns' names; empty where the first
+            row names them.
         notes: what is unusual about it, one sentence each.
     """
 
@@ -52,6 +54,7 @@ class Layout:
     quote: str = '"'
     header_rows: int = 1
     skip_rows: int = 0
+    names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -78,9 +81,14 @@ def see_layout(path: Path, asked: Reading) -> Layout:
     if skipped and asked.skip_rows is None:
         notes.append(f"{skipped} rows above the column names are left out")
     headers = asked.header_rows if asked.header_rows is not None else _header_rows(rows[skipped:])
+    names = _joined_names(rows[skipped : skipped + headers])
     if headers > 1 and asked.header_rows is None:
-        notes.append(f"{headers - 1} rows below the column names hold no data; they are left out")
-    return Layout(encoding, separator, quote, headers, skipped, tuple(notes))
+        notes.append(
+            f"the columns are named by {headers} rows together"
+            if names
+            else f"{headers - 1} rows below the column names hold no data; they are left out"
+        )
+    return Layout(encoding, separator, quote, headers, skipped, names, tuple(notes))
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -141,7 +149,9 @@ def read_by_csv(path: Path, layout: Layout, name: str) -> tuple[list[str], list[
             "Write a quote inside a quoted cell twice, or pass quote='none' (--quote none) if quotes are plain text",
         ) from None
     rows = rows[layout.skip_rows :]
-    names = rows[0] if layout.header_rows and rows else [str(place + 1) for place in range(len(rows[0]) if rows else 0)]
+    names = list(layout.names) or (
+        rows[0] if layout.header_rows and rows else [str(place + 1) for place in range(len(rows[0]) if rows else 0)]
+    )
     rows = rows[layout.header_rows :]
     long = next((place for place, row in enumerate(rows) if len(row) > len(names)), None)
     if long is not None:
@@ -184,6 +194,7 @@ def _separator(path: Path, lines: Sequence[str], quote: str) -> str:
     """The separator that splits the first lines into equally many cells; the one the suffix stands for comes first."""
     usual = {".tsv": "\t", ".tab": "\t"}.get(table_suffix(path), ",")
     fitting: dict[str, int] = {}
+    named = set()
     blanks = (" ",) if table_suffix(path) == ".txt" else ()
     for separator in (*SEPARATORS, *blanks):
         rows = [row for row in _cells(lines, separator, quote) if row]
@@ -193,6 +204,11 @@ def _separator(path: Path, lines: Sequence[str], quote: str) -> str:
         width, times = widths.most_common(1)[0]
         if width > 1 and times >= (0.8 if separator != " " else 1.0) * len(rows) and (separator != " " or width > 2):
             fitting[separator] = width
+            if len(rows[0]) == width:
+                named.add(separator)
+    if named and usual in fitting and usual not in named:
+        # Decimal commas split rows of numbers, too, but not the names above them.
+        fitting = {separator: width for separator, width in fitting.items() if separator in named}
     if usual in fitting or not fitting:
         # A sentence with one comma in each row is no table, if tabs or semicolons make more columns of it.
         fitting.pop(" ", None) if len(fitting) > 1 else None
@@ -214,12 +230,71 @@ def _title_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _header_rows(rows: Sequence[Sequence[str]]) -> int:
-    """1, or 3 in the exports of Qualtrics, or 0 where the first row looks like those below it."""
+    """1, or more in the exports of survey tools, or 0 where the first row looks like those below it."""
     if len(rows) > 2 and any(cell.startswith('{"ImportId"') for cell in rows[2]):
         return 3
     if len(rows) > 1 and any(cell.startswith('{"ImportId"') for cell in rows[1]):
         return 2
+    if _second_row_completes(rows) or _second_row_describes(rows):
+        return 2
     return 0 if _first_row_is_data(rows) else 1
+
+
+def _second_row_completes(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row leaves columns without a name of their own, and the second names them."""
+    if len(rows) < 5 or len(rows[0]) != len(rows[1]):
+        return False
+    first, second, *others = (tuple(cell.strip() for cell in row) for row in rows if len(row) == len(rows[0]))
+    open_ = [place for place, cell in enumerate(first) if place and (not cell or first.count(cell) > 1)]
+    columns = list(zip(*others, strict=True))
+    return (
+        bool(open_)
+        and bool(columns)
+        and all(second[place] and second[place] not in columns[place] for place in open_ if any(columns[place]))
+        and any(any(columns[place]) for place in open_)
+        and not any(re.fullmatch(r"[-+\d.,%]+", second[place]) for place in open_)
+    )
+
+
+def _second_row_describes(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the second row is unlike all below it: a text of its own wherever the others repeat few values."""
+    if len(rows) < 8 or len(rows[0]) != len(rows[1]):
+        return False
+    _, second, *others = (tuple(cell.strip() for cell in row) for row in rows if len(row) == len(rows[0]))
+    few = [
+        (cell, set(column) - {""})
+        for cell, column in zip(second, zip(*others, strict=True), strict=True)
+        if 0 < len(set(column) - {""}) <= len(others) / 2
+    ]
+    told = {cell for cell, _ in few}
+    values = set().union(*(words for _, words in few))
+    return (
+        len(few) > 2 and len(told) == len(few) and not told & (values | {""}) and len(values) < sum(len(w) for _, w in few)
+    )
+
+
+def _joined_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Names where the first row leaves some blank or repeats them; nothing where it is complete.
+
+    A name in a merged cell stands over several columns, which the second row tells apart.
+    """
+    if not rows:
+        return ()
+    first = [cell.strip() for cell in rows[0]]
+    blank = [place for place, cell in enumerate(first) if not cell]
+    if len(blank) < 2 and (len(rows) < 2 or (len(set(first)) == len(first) and not blank[1:])):
+        return ()
+    if len(rows) < 2 or len(rows[1]) != len(first):
+        return tuple(cell or f"column {place}" for place, cell in enumerate(first, 1))
+    second = [cell.strip() for cell in rows[1]]
+    over = list(itertools.accumulate(first, lambda before, cell: cell or before))
+    names = []
+    for place, (group, cell) in enumerate(zip(over, second, strict=True)):
+        if over.count(group) == 1 or not cell:
+            names.append(first[place] or cell or f"column {place + 1}")
+        else:
+            names.append(cell if second.count(cell) == 1 and first.count(group) == 1 else f"{group} {cell}".strip())
+    return tuple(names) if len(set(names)) == len(names) else ()
 
 
 def _first_row_is_data(rows: Sequence[Sequence[str]]) -> bool:

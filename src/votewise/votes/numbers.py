@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # A first column of unknown name whose numbers all differ over at least this many rows is taken for ids, not counts.
 _ROWS_THAT_TELL = 8
 
+_PERCENT = r"^[-+]?\d+([.,]\d+)?\s?%$"
+_DECIMAL_COMMA = r"^[-+]?\d+(,\d+)?$"
+
 
 @dataclass(frozen=True, eq=False)
 class NumberTable:
@@ -113,7 +116,22 @@ def to_float(column: pl.Series) -> pl.Series:
         return column.cast(pl.Float64)
     if column.dtype != pl.String:
         return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
-    return column.str.strip_chars().cast(pl.Float64, strict=False)
+    words = column.str.strip_chars()
+    numbers = words.cast(pl.Float64, strict=False)
+    return numbers if numbers.null_count() == words.null_count() else _other_numbers(words, numbers)
+
+
+def _other_numbers(words: pl.Series, numbers: pl.Series) -> pl.Series:
+    """Numbers with decimal commas or percent signs, if all are; three digits after each comma may be thousands."""
+    import polars as pl
+
+    said = words.drop_nulls()
+    if said.head(20).str.contains(_PERCENT).all() and said.str.contains(_PERCENT).all():
+        return words.str.strip_chars("% ").str.replace(",", ".", literal=True).cast(pl.Float64) / 100
+    if said.head(20).str.contains(_DECIMAL_COMMA).all() and said.str.contains(_DECIMAL_COMMA).all():
+        if said.str.contains(r",(\d{1,2}|\d{4,})$|^[-+]?0,").any():
+            return words.str.replace(",", ".", literal=True).cast(pl.Float64)
+    return numbers
 
 
 def _refuse_unnamed_ids(first: FloatArray, names: list[str], what: str) -> None:

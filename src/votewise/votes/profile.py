@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,9 @@ _FEW = 30
 # What stands for yes and no in a column for each class.
 BITS = dict.fromkeys(["1", "1.0", "true", "True", "TRUE", "yes", "x", "X"], 1.0)
 BITS |= dict.fromkeys(["0", "0.0", "false", "False", "FALSE", "no"], 0.0)
+
+# A name with a number in it, such as w12 or ann_3, is that of a person sooner than that of a class.
+_PERSON = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|@")
 
 _MARKS = MISSING_WORDS | GAP_MARKS
 _DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(\b|T)|\d{1,2}[/.:]\d{1,2}[/.:](\d\d|\d{4})(\s|$)|\w{3} \w{3} \d\d? \d\d:")
@@ -106,8 +110,8 @@ class Column:
 
     @cached_property
     def split(self) -> str | None:
-        """What separates the values within each cell: "json", a separator, or None."""
-        return "json" if self.nested else split_of(self.values[:500])
+        """What separates the values within each cell: "json", "counts", "people", a separator, or None."""
+        return "json" if self.holds.startswith("List") else split_of(self.values[:500])
 
     @cached_property
     def kind(self) -> str:
@@ -151,7 +155,7 @@ def profile(frame: pl.DataFrame) -> dict[str, Column]:
     columns = {}
     for series in frame:
         holds = str(series.dtype) if series.dtype.is_nested() else ""
-        columns[series.name] = Column(series.name, _as_words(series), holds)
+        columns[series.name] = Column(series.name, as_words(series), holds)
     return columns
 
 
@@ -161,7 +165,9 @@ def split_of(cells: Sequence[str]) -> str | None:
         return None
     inner = [cell.strip() for cell in cells]
     if sum(bool(re.match(r"\[.*\]$|(Ordered)?Counter\(", cell)) for cell in inner) > 0.9 * len(inner):
-        return "json"
+        return None if sum("{" in cell and cell[0] == "[" for cell in inner) > 0.5 * len(inner) else "json"
+    if all(cell[:1] == "{" and cell[-1:] == "}" for cell in inner):
+        return _split_of_objects([_object(cell) for cell in inner])
     if (
         all(re.fullmatch(r"-?\d+(,\d+)?", cell) for cell in inner)
         and len({len(cell.partition(",")[2]) for cell in inner}) <= 2
@@ -175,14 +181,54 @@ def split_of(cells: Sequence[str]) -> str | None:
         words = {word.strip() for one in parts for word in one if word.strip()}
         longest = max((len(word) for word in words), default=0)
         shorter = max(len(inner) // 2, 12)
+        # The parts of lists come together in many ways; those of a class's name always in the same.
+        if separator in " ," and len(words) >= len(inner):
+            continue
         if several > 0.6 * len(inner) and len(words) <= min(shorter, _FEW) and longest <= 30 and len(cells) > 2:
             return "lines" if separator == "\n" else separator
     return None
 
 
+def _split_of_objects(cells: Sequence[dict[str, Any]]) -> str | None:
+    """Whether objects hold how often each class was chosen, or what each annotator said; None if neither."""
+    said = [value for cell in cells for value in cell.values()]
+    if not said or any(isinstance(value, (dict, list, float)) for value in said):
+        return None
+    names = {name for cell in cells for name in cell}
+    if all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in said):
+        return "people" if len(names) > _FEW or all(map(_PERSON.search, names)) else "counts"
+    # Fields of a record have values of their own; annotators say the same things.
+    owners: dict[str, set[str]] = {}
+    for name, value in ((name, str(value)) for cell in cells for name, value in cell.items()):
+        owners.setdefault(value, set()).add(name)
+    shared = sum(len(who) > 1 for who in owners.values())
+    return "people" if len(owners) <= _FEW and 2 * shared >= len(owners) else None
+
+
+def _object(cell: str) -> dict[str, Any]:
+    """An object as JSON or Python writes it, without what is null; empty if it is none."""
+    try:
+        found = json.loads(cell)
+    except (ValueError, RecursionError):
+        try:
+            found = ast.literal_eval(cell)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return {}
+    return {str(name): value for name, value in found.items() if value is not None} if isinstance(found, dict) else {}
+
+
+def people_of_cell(cell: str) -> list[str]:
+    """The annotators in a cell that says what each said."""
+    return list(_object(cell.strip()))
+
+
 def split_cell(cell: str, split: str) -> list[str]:
     """The values in a cell; an empty list if it is blank."""
     cell = cell.strip()
+    if split == "counts":
+        return [name for name, times in _object(cell).items() for _ in range(int(times))]
+    if split == "people":
+        return [str(value) for value in _object(cell).values()]
     if split == "chars":
         return list(cell)
     if split == "lines":
@@ -227,7 +273,8 @@ def _pairs(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> npt.NDAr
     return one * (int(other.max(initial=0)) + 1) + other
 
 
-def _as_words(series: pl.Series) -> pl.Series:
+def as_words(series: pl.Series) -> pl.Series:
+    """Cells as text, trimmed, null where there is nothing; lists and objects as JSON."""
     import polars as pl
 
     if series.dtype.is_nested():
@@ -250,4 +297,6 @@ def _as_words(series: pl.Series) -> pl.Series:
 
 
 def _json(value: object) -> str:
+    if isinstance(value, dict):  # the engine gives each object the fields of all
+        value = {name: inner for name, inner in value.items() if inner is not None}
     return json.dumps(value, ensure_ascii=False, default=str)

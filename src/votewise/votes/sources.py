@@ -248,6 +248,8 @@ def _decoded(path: Path, layout: Layout) -> pl.DataFrame:
     with open_bytes(path) as file:
         text = decode(file.read(), layout.encoding, f"the file {str(path)!r}")
     table = pl.read_csv(io.BytesIO(text.encode()), infer_schema=False, **_csv_options(layout))
+    if layout.names:
+        return table.rename(dict(zip(table.columns, layout.names, strict=True)))
     return table if layout.header_rows else table.rename(_numbered)
 
 
@@ -275,10 +277,12 @@ def _scan(path: Path, layout: Layout | None, columns: Sequence[str] | None, few:
         table = pl.scan_csv(
             path,
             infer_schema=False,
-            schema_overrides={name: pl.Categorical(pl.Categories.random()) for name in names},
+            schema_overrides={name: pl.Categorical(pl.Categories.random()) for name in names if not layout.names},
             glob=False,
             **_csv_options(layout),
         )
+        if layout.names:
+            return table.rename(dict(zip(table.collect_schema().names(), layout.names, strict=True)))
         return table if layout.header_rows else table.rename(_numbered)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from votewise._errors import InputError
 from votewise.votes.forms.rows import Rules, binned, items_of, rows_of
-from votewise.votes.profile import split_cell, split_of
+from votewise.votes.profile import as_words, people_of_cell, split_cell, split_of
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table
 from votewise.votes.table import Votes
@@ -26,6 +26,8 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
     items = as_text(items_of(rows.frame, plan.item), "item")
     cells = _cells(rows.frame[plan.label], plan.split)
     people = None if plan.annotator is None else _cells(rows.frame[plan.annotator], None, like=plan.split)
+    if plan.split == "people":
+        people = [people_of_cell(word or "") for word in as_words(rows.frame[plan.label]).to_list()]
     if people is not None:
         for item, labels, who in zip(items.to_list(), cells, people, strict=True):
             if len(labels) != len(who):
@@ -46,7 +48,7 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
     if plan.bins:
         said, rules = binned(said, plan.bins, rules)
     where = f"items in {' + '.join(map(repr, plan.item))}, lists of labels in {plan.label!r}"
-    where += f", annotators in {plan.annotator!r}" if people is not None else ""
+    where += f", annotators in {plan.annotator or plan.label!r}" if people is not None else ""
     votes = tally(
         frame["item"], frame["annotator"] if people is not None else None, said, rules, f"table of lists, {where}"
     )
@@ -55,6 +57,8 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
 
 def _cells(column: pl.Series, split: str | None, like: str | None = None) -> list[list[str]]:
     """The values in each cell."""
+    if split in ("counts", "people"):
+        return [split_cell(word or "", split) for word in as_words(column).to_list()]
     if column.dtype.is_nested():
         return [[] if one is None else [_word(value) for value in one] for one in column.to_list()]
     words = as_text(column, "label").fill_null("").to_list()

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from votewise.votes.columns import flags_tests
+from votewise.votes.columns import derived, flags_tests
 from votewise.votes.guessing.lists import guess_lists
 from votewise.votes.guessing.long import guess_long, guess_long_by_name
 from votewise.votes.guessing.look import Doubt as Doubt
 from votewise.votes.guessing.look import Guess, Look
 from votewise.votes.guessing.numbers import guess_counts, guess_counts_beside, guess_numbers_only
 from votewise.votes.guessing.one_hot import guess_one_hot, is_mark
-from votewise.votes.guessing.survey import guess_grid, guess_survey
+from votewise.votes.guessing.survey import guess_grid, guess_people_in_rows, guess_survey
 from votewise.votes.guessing.wide import guess_numbered_raters, guess_shared_values, guess_shared_words, guess_wide
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
@@ -61,6 +61,7 @@ def _ways(asked: Reading) -> Sequence[Callable[[Look], Reading | None]]:
     return (
         guess_numbered_raters,
         guess_grid,
+        guess_people_in_rows,
         guess_lists,
         guess_one_hot,
         guess_counts_beside,
@@ -79,10 +80,11 @@ def _rows_apart(look: Look, plan: Reading) -> None:
     without = look.asked.without
     for name, column in look.columns.items():
         last = next((word for word in reversed(column.cells.tail(3).to_list()) if word), "")
+        is_result = name == plan.annotator and derived(last)
         if (
             name not in told
             and look.whole
-            and _SUMS.fullmatch(last)
+            and (_SUMS.fullmatch(last) or is_result)
             and column.values.count(last) == 1
             and column.distinct > 3
         ):

@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, known, mentions, orders, says
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, all_agree, first_of, repeats, told_by
+from votewise.votes.columns import derived, known, mentions, orders, results, says
+from votewise.votes.guessing.look import (
+    ROWS_THAT_TELL,
+    Look,
+    agreement,
+    all_agree,
+    first_of,
+    never_agrees,
+    repeats,
+    told_by,
+)
 from votewise.votes.guessing.wide import on_a_grid
-from votewise.votes.profile import determines, unique_pairs
+from votewise.votes.profile import determines, joint_codes, unique_pairs
 
 
 def find_label(look: Look, item: tuple[str, ...] | None, annotator: str | None) -> str | None:
@@ -43,25 +52,35 @@ def find_label(look: Look, item: tuple[str, ...] | None, annotator: str | None) 
 def _questions(look: Look, names: Sequence[str], item: tuple[str, ...], annotator: str | None) -> list[str]:
     """The columns that may be labels, those named so first: neither item nor annotator tells them."""
     columns = look.columns
+    telling = annotator if annotator in columns and columns[annotator].distinct < look.rows else None
     may = [
         name
         for name in names
         if columns[name].is_few
         and not orders(name)
         and not says("annotator", name)
-        and not (annotator and determines(columns[annotator], columns[name]))
-        and not (look.rows >= ROWS_THAT_TELL and told_by(look, item, name))
+        and not (telling and determines(columns[telling], columns[name]))
+        and not (look.rows >= ROWS_THAT_TELL and (told_by(look, item, name) or never_agrees(look, item, name)))
     ]
-    own = [name for name in names if not derived(name)]
-    votes = [name for name in may if name in own]
+    # What differs within items is not made of their votes, whatever it is called.
+    own = [name for name in names if not derived(name) or (annotator and name in may and results(name))]
+    votes = [name for name in may if name in own] or (may if annotator else [])
     lists = [name for name in own if columns[name].kind == "lists"]
     for found in (votes, lists, [name for name in may if mentions("label", name)]):
         full = [name for name in found if 2 * columns[name].filled > look.rows]
         if full:
-            return sorted(full, key=lambda name: not says("label", name))
+            return sorted(full, key=lambda name: (not says("label", name), -_concord(look, item, name)))
     numbers = [name for name in own if columns[name].kind == "numbers"]
     named = [name for name in numbers if says("label", name)] or numbers
     return votes or (named if len(named) == 1 else [])
+
+
+def _concord(look: Look, item: tuple[str, ...], name: str) -> float:
+    """How far an item decides a column, as it does labels; -1 where that cannot be told."""
+    if not all(one in look.columns for one in item):
+        return -1.0
+    found = agreement(joint_codes(look.columns[one] for one in item), look.columns[name])
+    return -1.0 if np.isnan(found) else round(found, 6)
 
 
 def find_counted_label(look: Look, item: tuple[str, ...]) -> str | None:
@@ -133,7 +152,7 @@ def check_label(look: Look, label: str) -> None:
         return
     if asked.bins or asked.split:
         return
-    many = column.distinct > 12 and not (column.numbers is not None and on_a_grid(column.values))
+    many = column.distinct > 12 and not (column.numbers is not None and on_a_grid([column]))
     if column.numbers is not None and many and not column.whole:
         look.doubt(
             "labels must be classes",

@@ -17,11 +17,17 @@ def guess_lists(look: Look) -> Reading | None:
     """One row per item, its votes in one cell."""
     asked, columns = look.asked, look.columns
     pool = [asked.label] if asked.label else [name for name in look.names if not derived(name)]
-    pool = [name for name in pool if name == asked.label or not says("annotator", name)]
+    pool = [
+        name
+        for name in pool
+        if name == asked.label or not says("annotator", name) or (columns[name].split == "people")
+    ]
     found = [name for name in pool if _list_like(columns.get(name)) or (asked.label and asked.split)]
     if not found:
         return None if asked.split else _digits(look, pool)
-    people = [name for name in look.names if says("annotator", name) and _list_like(columns[name])]
+    people = [
+        name for name in look.names if name not in found and says("annotator", name) and _list_like(columns[name])
+    ]
     item, sure = find_row_item(look, [*found, *people])
     if item is None or item not in columns or columns[item].distinct < look.rows:
         return None if asked.form is None else Reading(form="lists", item=asked.item, label=found[0])
@@ -59,7 +65,8 @@ def _digits(look: Look, names: Sequence[str]) -> Reading | None:
 def _list_doubts(look: Look, labels: Sequence[str], split: str, *, named_people: bool) -> None:
     """Doubt lists that may be shares, answers to several questions, or several classes of one answer."""
     label, column = labels[0], look.columns[labels[0]]
-    if _like_shares(column, split):
+    keyed = split in ("counts", "people")
+    if not keyed and _like_shares(column, split):
         look.doubt(
             "the label column must hold text or numbers",
             f"it holds {column.holds or 'lists of numbers'}, which sum to the same in every row, as counts or shares "
@@ -74,9 +81,9 @@ def _list_doubts(look: Look, labels: Sequence[str], split: str, *, named_people:
             f"{first_few(labels)} may all be (choose another with label=, --label)",
             {"label": label},
         )
-    elif not says("label", label):
+    elif not says("label", label) and not (split == "people" and says("annotator", label)):
         look.doubt("the label column must be known", f"only {label!r} may be", {"label": label, "split": split})
-    elif not named_people and not _repeats_within(column, split):
+    elif not keyed and not named_people and not _repeats_within(column, split):
         look.doubt(
             "a list must hold the votes of several people",
             f"no cell of {label!r} names a class twice, as one answer with several classes would not either",

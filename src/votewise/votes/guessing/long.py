@@ -9,7 +9,7 @@ from votewise.votes.columns import derived, known, says
 from votewise.votes.guessing.labels import check_label, find_count, find_count_of, find_counted_label, find_label
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, first_of
 from votewise.votes.guessing.roles import find_pair, item_order, people_by_content, people_order
-from votewise.votes.profile import determines
+from votewise.votes.profile import BITS, determines, joint_codes, unique_pairs
 from votewise.votes.reading import Reading
 
 # An item with more votes than this is suspect if another column would make finer items.
@@ -44,6 +44,7 @@ def guess_long(look: Look) -> Reading | None:
     counted = find_count(look, item, annotator, label)
     if label is not None:
         check_label(look, label)
+        _grid_of_classes(look, item, annotator, label)
     named = asked.form or asked.label or annotator or known("label", look.names)
     if not named and (item is None or label is None or columns[item[0]].distinct == look.rows):
         return None
@@ -60,8 +61,33 @@ def guess_long(look: Look) -> Reading | None:
         return Reading(form="long", item=item or (), annotator=annotator, label=label)
     if annotator is None and asked.annotator is None and item and len(item) == 1:
         _coarse_item(look, item[0], label)
+        _once_each(look, item[0], label)
         _result_of_votes(look, item[0], label)
     return Reading(form="long", item=item, annotator=annotator, label=label, **counted)
+
+
+def _grid_of_classes(look: Look, item: tuple[str, ...] | None, annotator: str | None, label: str) -> None:
+    """Doubt labels of which every annotator has a row for each: what was chosen is said by yes and no beside them."""
+    columns = look.columns
+    if look.asked.label or annotator is None or not all(name in columns for name in (*(item or ()), annotator, label)):
+        return
+    keys = [columns[name] for name in (*(item or ()), annotator)]
+    answers, number = len(np.unique(joint_codes(keys))), columns[label].distinct
+    if number < 2 or look.rows != answers * number or not unique_pairs([*keys, columns[label]]):
+        return
+    for name in look.names:
+        column = columns[name]
+        if name in (*(item or ()), annotator, label) or not set(column.values) <= BITS.keys() or column.distinct != 2:
+            continue
+        no = next((word for word in column.values if not BITS[word]), None)
+        if no is not None:
+            look.doubt(
+                "a row must be a vote",
+                f"each annotator has a row for each of {number} values of {label!r}, and {name!r} says which was chosen",
+                {"without": (*look.asked.without, f"{name}={no}"), "label": label},
+            )
+            return
+    look.doubt("a row must be a vote", f"each annotator has a row for each of {number} values of {label!r}", None)
 
 
 def _result_of_votes(look: Look, item: str, label: str) -> None:
@@ -87,6 +113,15 @@ def _result_of_votes(look: Look, item: str, label: str) -> None:
             f"{label!r} is the one vote of each item, say label={label!r}, --label {label})",
             {"classes": tuple(numbers), "item": (item,), "label": None} if whole else None,
         )
+
+
+def _once_each(look: Look, item: str, label: str) -> None:
+    """Doubt a table in which every row has an item and a label of its own: a list of classes, or of texts."""
+    columns = look.columns
+    if item not in columns or label not in columns or look.asked.label or look.rows < 3:
+        return
+    if columns[item].distinct == columns[label].distinct == look.rows and columns[label].numbers is None:
+        look.doubt("labels must be classes", f"each value of {label!r} occurs in one row only", None)
 
 
 def _coarse_item(look: Look, item: str, label: str) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from votewise.votes.columns import derived, is_unnamed, known, says
-from votewise.votes.profile import Column, determines, joint_codes
+from votewise.votes.profile import Column, determines, joint_codes, unique_pairs
 from votewise.votes.reading import Reading
 
 # Fewer rows than this are too few to tell how often anything recurs.
@@ -77,9 +78,16 @@ class Look:
 def by_name(look: Look, role: str, taken: Sequence[str] = ()) -> list[list[str]]:
     """The columns a role may have by name, from sure to vague."""
     names = [name for name in look.names if name not in taken]
+    names = several_valued(look, names) if role == "item" else names
     sure = known(role, names)
     vague = [name for name in names if name not in sure and says(role, name)]
     return [sure, vague]
+
+
+def several_valued(look: Look, names: Sequence[str]) -> list[str]:
+    """The columns that tell rows apart, as items do; all of them where none does, or there are too few rows."""
+    telling = [name for name in names if look.columns[name].distinct > 1]
+    return telling if telling and look.rows >= ROWS_THAT_TELL else list(names)
 
 
 def recurs(look: Look, name: str) -> bool:
@@ -119,6 +127,34 @@ def find_row_item(look: Look, taken: Sequence[str]) -> tuple[str | None, bool]:
     if unnamed and (not ids or look.columns[ids[0]].kind == "text"):
         return unnamed[0], True
     return (ids[0], not derived(ids[0])) if ids else (None, True)
+
+
+def agreement(groups: npt.NDArray[np.int64], column: Column) -> float:
+    """How far cells agree within groups of rows, beyond chance: 1 if they always do, 0 if no more than anywhere.
+
+    NaN where no two cells are in a group, or all cells are equal.
+    """
+    filled = column.cells.is_not_null().to_numpy()
+    values, group = np.unique(column.codes[filled], return_inverse=True)[1], np.unique(groups[filled], return_inverse=True)[1]
+    if not len(values):
+        return float("nan")
+    pairs = np.unique(group * (int(values.max()) + 1) + values, return_counts=True)[1]
+    sizes, shares = np.bincount(group), np.bincount(values) / len(values)
+    possible, chance = float((sizes * (sizes - 1.0)).sum()), float((shares**2).sum())
+    if possible == 0 or chance == 1:
+        return float("nan")
+    return (float((pairs * (pairs - 1.0)).sum()) / possible - chance) / (1 - chance)
+
+
+def never_agrees(look: Look, item: tuple[str, ...], name: str) -> bool:
+    """Whether no two rows of an item have the same value where chance alone would give several: a running number."""
+    if not all(one in look.columns for one in item):
+        return False
+    column, groups = look.columns[name], joint_codes(look.columns[one] for one in item)
+    sizes = np.unique(groups, return_counts=True)[1]
+    shares = np.unique(column.codes, return_counts=True)[1] / max(len(column.codes), 1)
+    expected = float((sizes * (sizes - 1.0)).sum() / 2 * (shares**2).sum())
+    return expected >= 8 and unique_pairs([*(look.columns[one] for one in item), column])
 
 
 def first_of(names: Sequence[str]) -> str | None:

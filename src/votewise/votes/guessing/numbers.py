@@ -11,7 +11,7 @@ import numpy as np
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, names_a_class, says
 from votewise.votes.guessing.look import Look, find_row_item, first_of
-from votewise.votes.guessing.wide import check_gaps
+from votewise.votes.guessing.wide import check_gaps, on_a_grid
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
 
@@ -122,6 +122,14 @@ def guess_numbers_only(look: Look) -> Reading | None:
         return None
     if meant != cells and item is None:
         item = cells[0]
+    odd = [name for name in meant if derived(name) and name != item]
+    if odd and len(meant) - len(odd) > 1 and asked.form is None:
+        look.doubt(
+            "every column of numbers must be a class, or be ignored",
+            f"{first_few(odd)} may be something else (if they are classes, say form='counts', --form counts)",
+            {"ignored": (*asked.ignored, *odd), "item": (item,) if item else ()},
+        )
+        meant = [name for name in meant if name not in odd]
     _ratings_doubt(look, meant, item)
     whole = all(columns[name].numbers is None or columns[name].whole for name in meant)
     return Reading(form="counts" if whole else "probabilities", item=(item,) if item else (), classes=())
@@ -161,9 +169,15 @@ def _ratings_doubt(look: Look, names: Sequence[str], item: str | None) -> None:
         )
         check_gaps(look, names)
         return
+    sums = table.sum(axis=1)
+    if not (table % 1 == 0).all() and np.median(np.abs(sums - 1)) > 0.1 and on_a_grid(columns):
+        look.doubt(
+            "columns must be shares of classes or ratings by annotators",
+            f"{first_few(names)} do not sum to 1, as shares would",
+            fix,
+        )
     if table.max() > 11 or look.rows < 8 or not (table % 1 == 0).all():
         return
-    sums = table.sum(axis=1)
     together = sums.var() > table.var(axis=0).sum() * 0.9 and len(np.unique(sums)) > 1
     no_zero = table.min() >= 1 and len(np.unique(sums)) > 1 and len(names) > 2
     if together or no_zero:

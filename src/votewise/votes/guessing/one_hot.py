@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, known
-from votewise.votes.guessing.look import Look, told_by
-from votewise.votes.guessing.roles import find_pair, item_order, people_order
+from votewise.votes.columns import derived, known, says
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, find_row_item, recurs, told_by
+from votewise.votes.guessing.roles import find_pair, item_order, people_by_content, people_order
 from votewise.votes.profile import BITS, Column
 from votewise.votes.reading import Reading
 
@@ -23,6 +23,8 @@ def guess_one_hot(look: Look) -> Reading | None:
         return None
     people = [asked.annotator] if asked.annotator else people_order(look, [])
     block = [name for name in asked.classes if name in columns] or _marked(look, [*asked.item, *people])
+    if not people and asked.form is None and not asked.classes:
+        return _exclusive(look)
     if len(block) < 2 or not all(is_mark(columns[name]) for name in block) or not (people or asked.form):
         return None
     items = [item for item in item_order(look, [*block, *people]) if item[0] not in block]
@@ -33,6 +35,29 @@ def guess_one_hot(look: Look) -> Reading | None:
         return None
     _several_and_none(look, block)
     return Reading(form="one-hot", item=item or (), annotator=annotator, classes=tuple(block))
+
+
+def _exclusive(look: Look) -> Reading | None:
+    """A vote in each row, whoever gave it: of some columns each row marks exactly one."""
+    block = [name for name in look.names if is_mark(look.columns[name]) and not derived(name)]
+    if len(block) < 2 or look.rows < ROWS_THAT_TELL:
+        return None
+    bits = np.array([_as_bits(look.columns[name]) for name in block])
+    if not (bits.sum(axis=0) == 1).all() or not bits.any(axis=1).all():
+        return None
+    others = [item for item in item_order(look, block) if item[0] not in block]
+    item = next((one for one in others if recurs(look, one[0])), None)
+    annotator = None
+    if item is None:
+        row, sure = find_row_item(look, block)
+        item = (row,) if row is not None and sure else None
+    elif look.asked.annotator is None:
+        item, annotator = people_by_content(look, item, None)
+    if item is None:
+        return None
+    if not says("item", item[0]) and not known("item", list(item)):
+        look.doubt("the item column must be known", f"{item[0]!r} may be", {"item": item})
+    return Reading(form="one-hot", item=item, annotator=annotator, classes=tuple(block))
 
 
 def _marked(look: Look, taken: Sequence[str]) -> list[str]:
@@ -49,6 +74,14 @@ def _several_and_none(look: Look, block: Sequence[str]) -> None:
     sums = np.sum([_as_bits(look.columns[name]) for name in block], axis=0)
     several, none = int((sums > 1).sum()), int((sums < 1).sum())
     fix: dict[str, Any] = {"classes": tuple(block)}
+    if not look.asked.classes and 4 * none > look.rows:  # classes would have one in most rows, if none is missing
+        look.doubt(
+            "one question must be the one whose answers are votes",
+            f"{first_few(block)} may all be, or all be classes of one, though {none:,} rows have a 1 in none of them "
+            f"(choose another with label=, --label; classes='{','.join(block)}', --classes, makes them classes)",
+            {"form": "long", "label": block[0], "classes": ()},
+        )
+        return
     if several and look.asked.several is None:
         fix["several"] = "each"
     if none and look.asked.missing is None:

@@ -17,9 +17,10 @@ from votewise.votes.guessing.look import (
     first_of,
     recurs,
     same_parts,
+    several_valued,
     told_by,
 )
-from votewise.votes.profile import Column, determines, joint_codes, unique_pairs
+from votewise.votes.profile import BITS, Column, determines, joint_codes, unique_pairs
 
 
 def item_order(look: Look, taken: Sequence[str]) -> list[tuple[str, ...]]:
@@ -54,8 +55,13 @@ def find_pair(
     look: Look, items: Sequence[tuple[str, ...]], people: Sequence[str], label: str | None
 ) -> tuple[tuple[str, ...] | None, str | None]:
     """Item and annotator: the first by name, if no annotator has two rows of an item; else those that make it so."""
-    sure_items = known("item", [name for name in look.names if name not in (label, *people)])
+    sure_items = known("item", several_valued(look, [name for name in look.names if name not in (label, *people)]))
     sure_people = known("annotator", [name for name in look.names if name != label])
+    if not look.asked.annotator and len(sure_people) > 1:
+        # Who wrote an item is told by it; who judges it is not.
+        told = [name for name in sure_people if any(told_by(look, item, name) for item in items if item[0] != name)]
+        sure_people = [name for name in sure_people if name not in told] or sure_people
+        people = [name for name in people if name not in told] or people
     person = first_of(people)
     if not look.asked.annotator and not all_same_parts(look, sure_people):
         look.doubt(
@@ -64,8 +70,7 @@ def find_pair(
             {"annotator": sure_people[0]},
         )
     if look.asked.item:
-        _check_pairs(look, look.asked.item, person, label)
-        return look.asked.item, person
+        return _checked_pairs(look, look.asked.item, person, label), person
     if not all_same_parts(look, sure_items):
         best = _best_item(look, [(name,) for name in sure_items], person, label) or (sure_items[0],)
         if person is not None and not unique_pairs([look.columns[best[0]], look.columns[person]]):
@@ -93,8 +98,7 @@ def _item_of_people(
     if first is None or not (known("item", first) or says("item", first[0])):
         first = None
     elif best is None or best == first or same_parts(look, first[0], best[0]):
-        _check_pairs(look, first, person, label)
-        return first
+        return _checked_pairs(look, first, person, label)
     if best is None:
         pair = _two_columns(look, person, label)
         if pair is not None:
@@ -184,43 +188,77 @@ def _two_columns(look: Look, person: str, label: str | None) -> tuple[str, str] 
 
 
 def _make_unique(look: Look, item: tuple[str, ...], person: str, label: str | None) -> tuple[str, ...] | None:
-    """The item with the column that leaves no annotator two rows of an item."""
+    """The item with the column, or the two, that leave no annotator two rows of an item."""
     columns = look.columns
-    found = []
-    for name in look.names:
-        if name in (*item, person, label) or columns[name].kind in ("dates", "numbers", "empty", "lists"):
-            continue
-        both = [*(columns[one] for one in item), columns[name]]
-        if not unique_pairs([*both, columns[person]]):
-            continue
-        times = look.rows / max(len(np.unique(joint_codes(both))), 1)
-        found.append((not says("item", name), orders(name) or derived(name), -times, name))
+    again = 1 - len(np.unique(joint_codes(columns[one] for one in (*item, person)))) / look.rows
+    free = [
+        name
+        for name in look.names
+        if name not in (*item, person, label)
+        and columns[name].kind not in ("dates", "numbers", "empty", "lists", "one value")
+        and columns[name].filled == look.rows
+        # What is seldom needed to tell rows apart says of a second answer what it is, not of which item.
+        and (again > 0.3 or not (derived(name) or set(columns[name].values) <= BITS.keys()))
+    ]
+    for number in (1, 2):
+        found = []
+        for names in itertools.combinations(free if number == 1 else free[:12], number):
+            both = [*(columns[one] for one in item), *(columns[name] for name in names)]
+            if not unique_pairs([*both, columns[person]]):
+                continue
+            times = look.rows / max(len(np.unique(joint_codes(both))), 1)
+            unlike = sum(not says("item", name) for name in names)
+            found.append((unlike, sum(orders(name) or derived(name) for name in names), -times, names))
+        if found:
+            break
     if not found:
         return None
-    _, _, times, name = min(found)
+    _, _, times, names = min(found)
     if look.rows >= ROWS_THAT_TELL and look.whole and -times < 1.2:
         return None
-    alone = [look.columns[name], look.columns[person]]
-    if unique_pairs(alone) and determines(look.columns[name], look.columns[item[0]]):
-        return (name,)
-    return tuple(one for one in columns if one in (*item, name))
+    alone = [look.columns[names[0]], look.columns[person]]
+    if len(names) == 1 and unique_pairs(alone) and determines(look.columns[names[0]], look.columns[item[0]]):
+        return names
+    return tuple(one for one in columns if one in (*item, *names))
 
 
-def _check_pairs(look: Look, item: tuple[str, ...], person: str | None, label: str | None) -> None:
-    """Doubt items of which an annotator has two rows, if another column makes them different items."""
+def _checked_pairs(look: Look, item: tuple[str, ...], person: str | None, label: str | None) -> tuple[str, ...]:
+    """The item; where an annotator has two rows of it, doubted, with the columns that make them different items."""
     if person is None or look.asked.duplicates or look.asked.several == "each":
-        return
+        return item
     columns = [look.columns[name] for name in item if name in look.columns]
     if len(columns) < len(item) or person not in look.columns or unique_pairs([*columns, look.columns[person]]):
-        return
+        return item
     wider = _make_unique(look, item, person, label)
-    if wider is not None and wider != item:
-        added = [name for name in wider if name not in item]
-        look.doubt(
-            "an annotator may vote on an item only once",
-            f"in {' + '.join(item)} some have several rows; with {added[0]!r} none has",
-            {"item": wider},
-        )
+    if wider is None or wider == item:
+        _taken_back(look, item, person)
+        return item
+    added = [name for name in wider if name not in item]
+    look.doubt(
+        "an annotator may vote on an item only once",
+        f"in {' + '.join(item)} some have several rows; with {' and '.join(map(repr, added))} none has",
+        {"item": wider},
+    )
+    return wider
+
+
+def _taken_back(look: Look, item: tuple[str, ...], person: str) -> None:
+    """Doubt rows that a column of yes and no tells from the one vote that an annotator has on each item."""
+    for name in look.names:
+        column = look.columns[name]
+        if name in (*item, person) or column.distinct != 2 or not set(column.values) <= BITS.keys():
+            continue
+        rarer = column.values[-1]
+        kept = (column.cells != rarer).fill_null(True).to_numpy()
+        codes = joint_codes(look.columns[one] for one in (*item, person))[kept]
+        if len(np.unique(codes)) == len(codes):
+            look.doubt(
+                "an annotator may vote on an item only once",
+                f"{int((~kept).sum()):,} rows vote again, and {name!r} is {rarer} in them (to count the last vote of "
+                "each instead, say duplicates='last', --duplicates last)",
+                {"without": (*look.asked.without, f"{name}={rarer}")},
+            )
+            return
 
 
 def people_by_content(
@@ -254,6 +292,13 @@ def people_by_content(
         return item, None
     for name in look.names:
         if _looks_like_people(look, item, name, label):
+            if _is_item_of(look, item, name):
+                look.doubt(
+                    "the columns of items and annotators must be known",
+                    f"{name!r} tells more of a row than {' + '.join(item)} does, as items do",
+                    {"item": (name,), "annotator": item[0]},
+                )
+                return (name,), item[0]
             is_order = orders(name)
             look.doubt(
                 "a column that looks like annotators must be used or ignored",
@@ -262,6 +307,16 @@ def people_by_content(
             )
             return item, None if is_order else name
     return item, None
+
+
+def _is_item_of(look: Look, item: tuple[str, ...], name: str) -> bool:
+    """Whether a column describes items sooner than the item does: other columns are told by it alone."""
+    if len(item) > 1 or look.asked.item or look.asked.annotator:
+        return False
+    others = [one for one in look.names if one not in (*item, name) and look.columns[one].distinct > 1]
+    mine = [one for one in others if told_by(look, (name,), one)]
+    theirs = [one for one in others if told_by(look, item, one)]
+    return len(mine) > len(theirs) and says("item", name)
 
 
 def _looks_like_people(look: Look, item: tuple[str, ...], name: str, label: str | None) -> bool:

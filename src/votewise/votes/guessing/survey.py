@@ -6,10 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
+
 from votewise._checks import first_few
-from votewise.votes.columns import known, says
-from votewise.votes.guessing.look import Look, first_of
-from votewise.votes.guessing.wide import numbered_blocks, sharing_values
+from votewise.votes.columns import derived, known, mentions, says, speaks_of_raters, stem
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, first_of
+from votewise.votes.guessing.wide import check_gaps, numbered_blocks, sharing_values
+from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
 
 
@@ -34,6 +37,74 @@ def guess_grid(look: Look) -> Reading | None:
         [name for name in people if says("annotator", name) or "@" in look.columns[name].values[0]]
     )
     return Reading(form="survey", annotator=person, item_columns=tuple(members))
+
+
+def guess_people_in_rows(look: Look) -> Reading | None:
+    """A row is a person where a column names one for each row, and answers agree in columns rather than in rows.
+
+    What people say of one item, the column, agrees more than what one person says of all; in a wide table rows are
+    items, and agree.
+    """
+    columns, asked = look.columns, look.asked
+    if look.rows < 3:
+        return None
+    unlike = [name for name in look.names if columns[name].distinct == look.rows and columns[name].kind != "text"]
+    people = [name for name in unlike if says("annotator", name) or _are_addresses(columns[name])]
+    named = [asked.annotator] if asked.annotator in people else people
+    answers = [
+        name
+        for name in look.names
+        if columns[name].is_few and name not in (*unlike, *asked.item) and not derived(name)
+    ]
+    block = _answers_alike(look, answers)
+    stems = {stem(name) for name in block}
+    asks = len(stems) == 1 and not any(one is None or speaks_of_raters(one) for one in stems)
+    if len(block) < 3 or not (named or (asks and look.rows >= ROWS_THAT_TELL)):
+        return None
+    by_row, by_column = _agreements(look, block)
+    if not named and not by_column > by_row + 0.1:
+        return None
+    if any(mentions("item", name) for name in unlike) and not named:
+        return None
+    person = first_of(named or unlike)
+    others = [
+        name
+        for name in look.names
+        if name not in (*block, *unlike) and columns[name].is_few and columns[name].distinct > 1 and not derived(name)
+    ]
+    if not named or by_row > by_column or others:
+        why = f"the answers in {first_few(block)} agree in columns more than in rows" if by_row <= by_column else (
+            f"{person!r} names people, and answers in {first_few(block)} agree in rows more than in columns"
+        )
+        rest = f"; {first_few(others)} hold others" if others else ""
+        look.doubt(
+            "rows must be people, or items",
+            f"{why}{rest} (if rows are items, name their columns with raters=, --raters)",
+            {"form": "survey", "item_columns": tuple(block), "annotator": person},
+        )
+    check_gaps(look, block)
+    return Reading(form="survey", annotator=person, item_columns=tuple(block))
+
+
+def _are_addresses(column: Column) -> bool:
+    return all(re.fullmatch(r"\S+@\S+\.\w+", value) for value in column.values[:200])
+
+
+def _answers_alike(look: Look, names: Sequence[str]) -> list[str]:
+    """The largest group of columns with values in common; numbered alike, if those are most of it."""
+    alike = max(sharing_values(look, names), key=len, default=[])
+    alike = [name for name in names if name in alike]
+    numbered = max((block for block in numbered_blocks(look).values()), key=len, default=[])
+    return [name for name in alike if name in numbered] if 2 * len(set(alike) & set(numbered)) > len(alike) else alike
+
+
+def _agreements(look: Look, block: Sequence[str]) -> tuple[float, float]:
+    """How far cells of a block agree within rows, and within columns."""
+    import polars as pl
+
+    cells = Column("cells", pl.concat([look.columns[name].cells.alias("cells") for name in block]))
+    rows = np.tile(np.arange(look.rows), len(block))
+    return agreement(rows, cells), agreement(np.repeat(np.arange(len(block)), look.rows), cells)
 
 
 def guess_survey(look: Look) -> Reading | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -10,6 +11,7 @@ import numpy as np
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, says, says_nothing, speaks_of_raters, stem
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, find_row_item, first_of
+from votewise.votes.profile import Column, unique_pairs
 from votewise.votes.reading import Reading
 
 
@@ -76,10 +78,12 @@ def _rather_counts(look: Look, block: Sequence[str]) -> bool:
     return bool(table.sum(axis=1).var() < 1.1 * table.var(axis=0).sum())
 
 
-def on_a_grid(words: Iterable[str]) -> bool:
+def on_a_grid(columns: Iterable[Column]) -> bool:
     """Whether numbers are quarters at the finest, and few: levels of a scale."""
-    values = {float(word) for word in words}
-    return len(values) <= 25 and all(value * 4 % 1 == 0 for value in values)
+    values = {value for column in columns if column.numbers is not None for value in np.unique(column.numbers)}
+    return len({value for value in values if value == value}) <= 25 and all(
+        value * 4 % 1 == 0 for value in values if value == value
+    )
 
 
 def _are_shares(look: Look, members: Sequence[str]) -> bool:
@@ -98,7 +102,7 @@ def _one_value_set(look: Look, members: Sequence[str]) -> bool:
     small = len(words) <= 30 or len(words) <= look.rows / 3
     is_text = any(column.kind in ("text", "dates", "lists") for column in columns)
     numbers = all(column.numbers is not None for column in columns)
-    if numbers and not all(column.whole for column in columns) and not on_a_grid(words):
+    if numbers and not all(column.whole for column in columns) and not on_a_grid(columns):
         return False
     shared = look.rows < ROWS_THAT_TELL or len(words) <= 2 * most + 2
     return small and not is_text and shared
@@ -144,8 +148,12 @@ def _with_raters(look: Look, raters: dict[str, list[str]]) -> Reading | None:
     if item is None and asked.form is None and len(look.names) > len(taken):
         others = [one for one in look.names if one not in taken]
         repeated = [one for one in others if says("item", one)]
-        if repeated:
+        key = row_key(look, repeated)
+        if repeated and not key:
             return None
+        if key:
+            check_gaps(look, block)
+            return Reading(form="wide", item=key, raters=tuple(block), rater_ids=tuple(ids))
     others = [one for one in look.names if one not in (*taken, item)]
     words = {word for one in block for word in columns[one].values}
     for one in others:
@@ -161,6 +169,16 @@ def _with_raters(look: Look, raters: dict[str, list[str]]) -> Reading | None:
         look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
     check_gaps(look, block)
     return Reading(form="wide", item=(item,) if item else (), raters=tuple(block), rater_ids=tuple(ids))
+
+
+def row_key(look: Look, names: Sequence[str]) -> tuple[str, ...]:
+    """The fewest of some columns, two or three, that together differ in every row; nothing if there are none."""
+    full = [name for name in names if look.columns[name].filled == look.rows][:8]
+    for number in (2, 3):
+        for some in itertools.combinations(full, number):
+            if unique_pairs(look.columns[name] for name in some):
+                return some
+    return ()
 
 
 def check_gaps(look: Look, raters: Sequence[str]) -> None:
@@ -297,6 +315,19 @@ def guess_shared_values(look: Look) -> Reading | None:
     return Reading(form="wide", item=(item,), raters=tuple(block))
 
 
+def crossed(names: Sequence[str]) -> list[list[str]]:
+    """Columns grouped by the first part of their names, where each group has the same second parts: questions."""
+    for mark in (" - ", ": ", " / ", "/", "::", ":", "__", ".", " ", "_", "-"):
+        parts = [name.rpartition(mark) for name in names]
+        groups: dict[str, list[str]] = defaultdict(list)
+        for first, _, last in parts:
+            groups[first].append(last)
+        ends = {tuple(last) for last in groups.values()}
+        if "" not in groups and len(groups) > 1 and len(ends) == 1 and len(next(iter(ends))) > 1:
+            return [[f"{first}{mark}{last}" for last in group] for first, group in groups.items()]
+    return []
+
+
 def _winner(look: Look, block: Sequence[str]) -> str | None:
     """A column that always says what most of the others say; None if there is none, or too few rows to tell."""
     if len(block) < 4 or look.rows < ROWS_THAT_TELL:
@@ -332,7 +363,15 @@ def guess_shared_words(look: Look) -> Reading | None:
         item, _ = find_row_item(look, block)
     others = [name for name in names if name not in (*block, item)]
     odd = [name for name in texts if name not in block and name != item]
-    if others or odd:
+    questions = crossed(block)
+    if questions:
+        look.doubt(
+            "one question must be the one whose answers are votes",
+            f"{first_few(block)} name {len(questions)} of them for each annotator",
+            {"raters": tuple(questions[0]), "item": (item,) if item else ()},
+        )
+        block = list(questions[0])
+    elif others or odd:
         look.doubt(
             "every column of a wide table must be an annotator, or be ignored",
             f"{first_few(block)} share values; {first_few(others or odd)} do not",

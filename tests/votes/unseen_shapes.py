@@ -1,0 +1,318 @@
+# ruff: noqa: PERF401
+# fmt: off
+"""Tables as tools, studies and spreadsheets leave them, written down before anybody looked at what the reader makes of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .shapes import Shape, Truth, Vote, by_item, described, long_rows, shuffled, table, tally, text, votes, wide_rows
+
+UNSEEN: list[Shape] = []
+
+
+def shape(name: str, file: str, content: bytes | str, truth: Truth | None, *choices: Truth) -> None:
+    """Add a table to the corpus."""
+    UNSEEN.append(Shape(name, file, content.encode() if isinstance(content, str) else content, truth, choices))
+
+
+def lines(rows: Sequence[Sequence[Any]], separator: str = ",") -> str:
+    """Rows of cells as a text file."""
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def answers(seed: int, people: int, items: Sequence[str], classes: Sequence[str]) -> dict[str, list[str]]:
+    """What each person says of every item; items differ in what most say."""
+    rng = random.Random(seed)
+    liked = [rng.choice(classes) for _ in items]
+    return {f"p{n + 1:02}": [best if rng.random() < 0.6 else rng.choice(classes) for best in liked] for n in range(people)}
+
+
+def of_answers(said: dict[str, list[str]], items: Sequence[str]) -> Truth:
+    """The truth of answers."""
+    return tally([Vote(item, who, label) for who, row in said.items() for item, label in zip(items, row, strict=True) if label])
+
+
+def day(rng: random.Random) -> str:
+    return f"2023-{rng.randint(1, 9):02}-{rng.randint(1, 28):02} {rng.randint(8, 18):02}:{rng.randint(0, 59):02}:{rng.randint(0, 59):02}"
+
+
+AGREE = ["Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree"]
+
+
+def _preferences() -> None:
+    rng = random.Random(1)
+    models = ["alpaca-13b", "claude-v1", "gpt-4", "llama-13b"]
+    rows, made = [], []
+    for question in range(81, 93):
+        for turn in (1, 2):
+            a, b = rng.sample(models, 2)
+            for judge in rng.sample([f"expert_{n}" for n in range(9)] + ["author_1", "author_2"], 3):
+                won = rng.choice(["model_a", "model_b", "tie"])
+                rows.append({"question_id": question, "model_a": a, "model_b": b, "winner": won, "judge": judge, "conversation_a": json.dumps([{"role": "user", "content": text(rng)}]), "conversation_b": json.dumps([{"role": "user", "content": text(rng)}]), "turn": turn})
+                made.append(Vote(f"{question} | {turn}", judge, won))
+    conversations = {r["question_id"] * 10 + r["turn"]: (r["conversation_a"], r["conversation_b"]) for r in rows}
+    rows = [{**r, "conversation_a": conversations[r["question_id"] * 10 + r["turn"]][0], "conversation_b": conversations[r["question_id"] * 10 + r["turn"]][1]} for r in rows]
+    shape("judgments of two models over two turns", "human.csv", table(rows), tally(made))
+    v = votes(2, classes=("A", "B", "tie"), prefix="pair")
+    shape("pair, judge, winner", "prefs.csv", table(long_rows(v, "pair_id", "judge", "winner")), tally(v))
+    best = {i: max(c, key=c.get) for i, c in tally(v).items()}  # type: ignore[arg-type]
+    shape("votes beside the winner of the pair", "prefs.csv", table([{"pair_id": x.item, "assessor": x.annotator, "preferred": x.label, "winner": best[x.item]} for x in v]), tally(v))
+    rows = [{"prompt": n, "chosen": text(rng), "rejected": text(rng)} for n in range(30)]
+    shape("chosen and rejected texts", "dpo.csv", table(rows), None)
+    rows, made = [], []
+    for n in range(20):
+        for who in rng.sample(["ann", "bob", "cy", "di"], 3):
+            order = rng.sample(["A", "B", "C"], 3)
+            rows.append({"prompt_id": f"q{n}", "rater": who, "rank_1": order[0], "rank_2": order[1], "rank_3": order[2]})
+            made.append((f"q{n}", who, order))
+    shape("ranks of three answers", "ranks.csv", table(rows), *(tally([Vote(i, w, o[k]) for i, w, o in made]) for k in range(3)))
+
+
+def _corpora() -> None:
+    rng = random.Random(11)
+    raters = {f"{296000 + 7 * n}": (rng.choice(["Man", "Woman"]), rng.choice(["US", "IN"]), rng.choice(["White", "Asian", "Latine", "Black"]), rng.choice(["gen z", "millenial", "gen x+"])) for n in range(14)}
+    harm = {n: (text(rng), text(rng), rng.choice(["Benign", "Moderate", "Extreme"]), rng.choice(["Legal", "Health", "Bias"])) for n in range(18)}
+    rows = []
+    questions = ["Q1_whole_conversation_evaluation", "Q2_harmful_content", "Q3_bias_overall", "Q_overall"]
+    for who in raters:
+        for n in rng.sample(sorted(harm), 10):
+            rows.append({"rater_id": who, "rater_gender": raters[who][0], "rater_locale": raters[who][1], "rater_race": raters[who][2], "rater_age": raters[who][3], "phase": "Phase1", "item_id": n, "context": harm[n][0], "response": harm[n][1], "degree_of_harm": harm[n][2], "harm_type": harm[n][3], "answer_time_ms": rng.randint(9000, 99999), **{q: rng.choice(["Yes", "No", "No", "Unsure"]) for q in questions}})
+    shape("safety of conversations, four questions", "diverse.csv", table(rows), *(tally([Vote(str(r["item_id"]), r["rater_id"], r[q]) for r in rows]) for q in questions))
+    v = votes(12, items=25, people=8, classes=("iron", "not"))
+    place = {i: (f"t3_{rng.randint(10**5, 10**6)}", f"t1_{rng.randint(10**5, 10**6)}", text(rng), text(rng), rng.choice(["reddit", "twitter"]), rng.choice(["it", "fr", "de"])) for i in tally(v)}
+    people = {w: (rng.choice(["Male", "Female"]), str(rng.randint(19, 60)), rng.choice(["Italy", "France"])) for w in {x.annotator for x in v}}
+    rows = [{"": n, "post_id": place[x.item][0], "reply_id": place[x.item][1], "source": place[x.item][4], "level": 1.0, "language": place[x.item][5], "post": place[x.item][2], "reply": place[x.item][3], "annotator_id": f"user_{x.annotator}", "label": x.label, "Sex": people[x.annotator][0], "Age": people[x.annotator][1], "Nationality": people[x.annotator][2]} for n, x in enumerate(v)]
+    shape("irony of replies to posts", "pico.csv", table(rows), {place[i][1]: c for i, c in tally(v).items()})
+    v = votes(13, items=20, people=8, classes=("0", "1"))
+    rows = [{"id": 59848 + int(x.item[4:]), "worker": x.annotator, "toxic": x.label, **{q: int(rng.random() < 0.15 and x.label == "1") for q in ("severe_toxic", "obscene", "threat", "insult")}} for x in v]
+    shape("toxicity with four kinds of it", "toxicity_individual_annotations.csv", table(rows), *(tally([Vote(str(r["id"]), r["worker"], str(r[q])) for r in rows]) for q in ("toxic", "severe_toxic", "obscene", "threat", "insult")))
+    several: dict[str, Counter[str]] = defaultdict(Counter)
+    records = {}
+    for n in range(20):
+        said = {}
+        for who in range(1, 5):
+            chosen = sorted(rng.sample(["contradiction", "entailment", "neutral"], 1 if rng.random() < 0.8 else 2))
+            said[f"Ann{who}"] = ",".join(chosen)
+            several[str(n)].update(chosen)
+        records[str(n)] = {"number of annotations": 4, "annotation task": "NLI", "number of annotators": 4, "annotations": said, "annotators": ",".join(said), "lang": "en", "text": {"context": text(rng), "statement": text(rng)}, "hard_label": "", "soft_label": {}, "split": "train", "other_info": {"explanations": [text(rng)]}}
+    shape("LeWiDi 2025, several classes per answer", "VariErrNLI_train.json", json.dumps(records), {i: dict(c) for i, c in several.items()})
+    v = votes(14, classes=("hate", "offensive", "normal"), each=3)
+    rows = [{"id": i, "post_text": text(rng), "annotators": json.dumps({x.annotator: x.label for x in g})} for i, g in by_item(v).items()]
+    shape("a cell of annotators and their labels", "hate.csv", table(rows), tally(v))
+    rows = [{"id": i, "tweet": text(rng), "votes": str({c: int(n) for c, n in row.items()})} for i, row in tally(v).items()]
+    shape("a cell of classes and their counts", "hate.csv", table(rows), tally(v))
+    rows = [{"id": i, "tweet": text(rng), "annotations": "|".join(x.label for x in g)} for i, g in by_item(v).items()]
+    shape("labels joined by bars", "hate.csv", table(rows), tally(v))
+    d = votes(15, each=6, classes=("1", "2", "3", "4"))
+    rows = [{"word": f"{i}", "ratings": " ".join(x.label for x in g), "mean": round(sum(int(x.label) for x in g) / 6, 2)} for i, g in by_item(d).items()]
+    shape("numbers joined by blanks, with their mean", "words.tsv", table(rows, "\t"), tally(d))
+    w = votes(16, items=40, people=7, classes=("favor", "against", "none"))
+    author = {i: f"@user{rng.randint(1, 9)}" for i in tally(w)}
+    rows = [{"tweet_id": 10**17 + int(x.item[4:]), "user_id": author[x.item], "coder": x.annotator, "stance": x.label, "tweet": f"Tweet {x.item}"} for x in w]
+    shape("authors called user_id beside coders", "stance.csv", table(rows), {str(10**17 + int(i[4:])): c for i, c in tally(w).items()})
+    tokens, made = [], []
+    for doc in ("d1", "d2"):
+        for sentence in range(1, 5):
+            for place_ in range(1, 9):
+                tag = rng.choice(["O", "O", "O", "B-PER", "B-LOC"])
+                tags = [tag if rng.random() < 0.8 else rng.choice(["O", "B-PER", "B-LOC"]) for _ in range(3)]
+                tokens.append({"doc": doc, "sent": sentence, "token_id": place_, "token": rng.choice(["the", "Anna", "in", "Rome", "saw", "a", "."]), "anno1": tags[0], "anno2": tags[1], "anno3": tags[2]})
+                made += [Vote(f"{doc} | {sentence} | {place_}", f"anno{k}", t) for k, t in enumerate(tags)]
+    shape("tags of tokens", "ner.tsv", table(tokens, "\t"), tally(made))
+    rows, made = [], []
+    for n in range(15):
+        for who in ("rater1", "rater2", "rater3"):
+            for _ in range(rng.choice([1, 1, 2])):
+                category, severity = rng.choice(["Accuracy/Omission", "Fluency/Grammar", "Style/Awkward"]), rng.choice(["Major", "Minor"])
+                rows.append({"system": "Online-A", "doc": "news.1", "seg_id": n, "rater": who, "source": f"Source {n}.", "target": f"Target {n}.", "category": category, "severity": severity})
+                made.append((str(n), who, category, severity))
+    shape("errors of translations, several per rater", "mqm.tsv", table(rows, "\t"), tally([Vote(i, w_, s) for i, w_, _, s in made]), tally([Vote(i, w_, c) for i, w_, c, _ in made]))
+    rows = [{"sys": rng.choice(["A", "B"]), "seg_id": n % 20, "annotator": f"t{n // 20}", "score": rng.randint(0, 100)} for n in range(160)]
+    shape("direct assessment from 0 to 100", "da.csv", table(rows), None)
+    rows = [{"paper": f"{x.item}", "reviewer": f"R_{x.annotator}", "rating": {"1": "3: Clear rejection", "2": "6: Marginally above", "3": "8: Top 50%", "4": "5: Marginally below"}[x.label], "confidence": rng.choice(["3: Fairly confident", "4: Confident"])} for x in votes(17, each=3, people=30, classes=("1", "2", "3", "4"))]
+    shape("ratings of papers with confidence", "reviews.csv", table(rows), tally([Vote(r["paper"], r["reviewer"], r["rating"]) for r in rows]), tally([Vote(r["paper"], r["reviewer"], r["confidence"]) for r in rows]))
+    rows = [{"id": n, "text": text(rng), "pct_yes": n_yes / 10, "n_raters": 10} for n in range(30) for n_yes in [rng.randint(0, 10)]]
+    shape("share of yes and number of raters", "agg.csv", table(rows), None)
+    rows = [{"post": n, "upvotes": up, "downvotes": down, "score": up - down} for n in range(30) for up, down in [(rng.randint(0, 20), rng.randint(0, 20))]]
+    shape("votes up and down with their difference", "posts.csv", table(rows), {str(r["post"]): {"upvotes": r["upvotes"], "downvotes": r["downvotes"]} for r in rows})
+
+
+def _surveys() -> None:
+    rng = random.Random(21)
+    items = [f"Q{n}" for n in range(1, 11)]
+    said = answers(22, 14, items, AGREE)
+    truth = of_answers(said, items)
+    head, second = ["respondent", *items, "age", "comments"], ["Respondent", *(f"{n}. I find this {word} pleasant" for n, word in enumerate(["room", "lamp", "song", "chair", "cup", "door", "tree", "car", "film", "book"], 1)), "How old are you?", "Anything else?"]
+    body = [[who, *row, rng.randint(18, 70), rng.choice(["", "", "Nice survey.", "Too long"])] for who, row in said.items()]
+    shape("survey with a row of questions under the names", "survey.csv", lines([head, second, *body]), truth)
+    shape("survey with names and no second row", "survey.csv", lines([head, *body]), truth)
+    codes = [[who, *(str(AGREE.index(x) + 1) for x in row), 30] for who, row in said.items()]
+    numbers = {i: {str(AGREE.index(c) + 1): n for c, n in row.items()} for i, row in truth.items()}
+    shape("survey in numbers", "survey.csv", lines([["id", *items, "age"], *codes]), numbers)
+    ids = [[json.dumps({"ImportId": f"QID{n}"}) for n in range(len(items) + 2)]]
+    loop = [f"{n}_Q3" for n in range(1, 11)]
+    shape("Qualtrics with a loop", "loop.csv", lines([["ResponseId", *loop, "Q9"], ["Response ID", *(f"{t}.png - How real is it?" for t in loop), "Age"], *ids, *([f"R_{who}", *row, rng.randint(18, 60)] for who, row in said.items())]), {f"{n}_Q3": truth[f"Q{n}"] for n in range(1, 11)})
+    lime = [f"G02Q05[SQ{n:03}]" for n in range(1, 11)]
+    shape("LimeSurvey array", "results-survey.csv", lines([["id", "submitdate", "lastpage", "startlanguage", "seed", *lime], *([n, day(rng), 3, "en", rng.randint(10**8, 10**9), *(f"A{AGREE.index(x) + 1}" for x in row)] for n, row in enumerate(said.values(), 4))]), {f"G02Q05[SQ{n:03}]": {f"A{AGREE.index(c) + 1}": k for c, k in truth[f"Q{n}"].items()} for n in range(1, 11)})
+    named = [f"Text {n}: {text(rng, 5)}" for n in range(1, 11)]
+    shape("Google Forms, a question per text", "Responses.csv", lines([["Timestamp", "Email Address", *named], *([day(rng), f"{who}@example.org", *row] for who, row in said.items())]), {named[n]: truth[f"Q{n + 1}"] for n in range(10)})
+    monkey = ["Respondent ID", "Collector ID", "Start Date", "End Date", "IP Address", "Email Address", "First Name", "Last Name", "Custom Data 1"]
+    shape("SurveyMonkey, two rows of names", "monkey.csv", lines([[*monkey, "Please rate each picture.", *[""] * 9], [*[""] * 9, *(f"Picture {n}" for n in range(1, 11))], *([11 * 10**9 + n, 420000001, day(rng), day(rng), "0.0.0.0", "", "", "", "", *row] for n, row in enumerate(said.values()))]), {f"Picture {n}": truth[f"Q{n}"] for n in range(1, 11)})
+    redcap = votes(23, items=20, people=5, each=3, classes=("1", "2", "3", "4", "5"), prefix="")
+    rows = [{"record_id": x.item, "redcap_event_name": "reading_arm_1", "redcap_repeat_instrument": "read", "redcap_repeat_instance": k, "reader": x.annotator, "birads": x.label, "read_complete": 2} for g in by_item(redcap).values() for k, x in enumerate(g, 1)]
+    shape("REDCap, repeated instrument", "redcap.csv", table(rows), tally(redcap))
+    transposed = [["coder", *items], *([who, *row] for who, row in said.items()), ["gold", *(rng.choice(AGREE) for _ in items)]]
+    shape("people in rows, the last row is gold", "t.csv", lines(transposed), truth)
+    units = [str(n) for n in range(1, 13)]
+    nominal = answers(24, 4, units, ["1", "2", "3", "4"])
+    gaps = {who: [x if rng.random() < 0.85 else "" for x in row] for who, row in nominal.items()}
+    shape("units in columns, coders in rows, stars for gaps", "kripp.csv", lines([["", *units], *([who, *(x or "*" for x in row)] for who, row in gaps.items())]), of_answers(gaps, units))
+    shape("answers of people to one item each", "p.csv", lines([["person", "item", "said"], *([f"p{n}", f"i{n % 9}", rng.choice(["yes", "no"])] for n in range(90))]), None)
+    UNSEEN.pop()
+    many = [{"person": f"p{n:02}", "item": f"i{n % 9}", "said": rng.choice(["yes", "no"])} for n in range(90)]
+    shape("each person saw one item", "p.csv", table(many), tally([Vote(r["item"], r["person"], r["said"]) for r in many]))
+    boxes, made = [], []
+    for n in range(20):
+        for who in rng.sample(["u1", "u2", "u3", "u4", "u5"], 3):
+            chosen = rng.sample(["Anger", "Joy", "Fear", "Sadness"], rng.choice([1, 1, 2]))
+            boxes.append({"Timestamp": day(rng), "Username": f"{who}@x.org", "Which post?": f"Post {n}", "Which emotions do you see?": ", ".join(chosen)})
+            made += [Vote(f"Post {n}", who, c) for c in chosen]
+    shape("Google Forms, ticked boxes", "boxes.csv", table(boxes), tally(made))
+
+
+def _platforms() -> None:
+    rng = random.Random(31)
+    v = votes(32, items=24, people=8, classes=("cat", "dog", "other"))
+    rows = [{"INPUT:image_id": x.item, "INPUT:url": f"https://e.org/{x.item}.jpg", "OUTPUT:label": x.label, "ASSIGNMENT:worker_id": f"{x.annotator}ab", "ASSIGNMENT:started": day(rng)} for x in v]
+    shape("Toloka without tasks", "toloka.tsv", table(rows, "\t"), tally(v))
+    rows = [{"hitid": f"H{x.item}", "hittypeid": "T1", "title": "Label it", "reward": "$0.02", "assignmentid": f"AS{n}", "assignmentstatus": "Approved", "workerid": x.annotator.upper(), "assignmentsubmittime": day(rng), "Answer.q1": x.label} for n, x in enumerate(v)]
+    shape("Mechanical Turk command line tools", "job.results", table(rows, "\t", quoting=csv.QUOTE_ALL), {f"H{i}": c for i, c in tally(v).items()})
+    UNSEEN[-1] = Shape(UNSEEN[-1].name, "job_results.tsv", UNSEEN[-1].content, UNSEEN[-1].truth)
+    full = [{"_unit_id": 700 + int(x.item[4:]), "_golden": "FALSE", "_id": n, "_tainted": "TRUE" if n % 12 == 5 else "FALSE", "_trust": round(rng.uniform(0.5, 1), 3), "_worker_id": f"4{x.annotator[1:]}", "what_do_you_see": x.label, "what_do_you_see_gold": "", "image_url": f"https://e.org/{x.item}.jpg"} for n, x in enumerate(v)]
+    kept = tally([Vote(str(r["_unit_id"]), "", r["what_do_you_see"]) for r in full])
+    shape("Figure Eight, tainted rows", "f8.csv", table(full), kept, tally([Vote(str(r["_unit_id"]), "", r["what_do_you_see"]) for r in full if r["_tainted"] == "FALSE"]))
+    jspsych = [{"rt": rng.randint(300, 4000), "stimulus": f"img/{x.item}.png", "response": {"cat": "f", "dog": "j", "other": "k"}[x.label], "trial_type": "image-keyboard-response", "trial_index": n % 7 + 2, "time_elapsed": rng.randint(10**4, 10**6), "internal_node_id": f"0.0-{n % 7 + 2}.0", "subject": f"{x.annotator}zz", "task": "test"} for n, x in enumerate(v)]
+    keyed = {f"img/{i}.png": {{"cat": "f", "dog": "j", "other": "k"}[c]: k for c, k in row.items()} for i, row in tally(v).items()}
+    shape("jsPsych trials", "jspsych.csv", table(jspsych), keyed)
+    intro = [{**jspsych[0], "rt": rng.randint(900, 9000), "stimulus": "<p>Welcome! Press a key.</p>", "response": "", "trial_type": "html-button-response", "trial_index": 0, "internal_node_id": "0.0-0.0", "subject": f"{who}zz", "task": ""} for who in sorted({x.annotator for x in v})]
+    shape("jsPsych trials after a welcome", "jspsych.csv", table([*intro, *jspsych]), keyed)
+    psychopy = [{"image": f"{x.item}.jpg", "trials.thisN": n % 9, "key_resp.keys": {"cat": "left", "dog": "right", "other": "up"}[x.label], "key_resp.rt": round(rng.uniform(0.3, 3), 4), "participant": x.annotator, "session": "001", "date": "2023_May_03_1012", "expName": "cats", "psychopyVersion": "2022.2.5", "frameRate": 59.98} for n, x in enumerate(v)]
+    shape("PsychoPy trials", "psychopy.csv", table(psychopy), {f"{i}.jpg": {{"cat": "left", "dog": "right", "other": "up"}[c]: k for c, k in row.items()} for i, row in tally(v).items()})
+    files = [{"id": int(x.item[4:]), "text": f"This is {x.item}, he said.", "label": x.label, "file": f"{x.annotator}.jsonl"} for x in v]
+    shape("one export per annotator, put together", "all.csv", table(sorted(files, key=lambda r: r["file"])), {i[4:]: c for i, c in tally(v).items()})
+    spans, made = [], []
+    for n in range(16):
+        for k, start in enumerate(sorted(rng.sample(range(0, 200, 9), 3))):
+            liked = rng.choice(["PER", "LOC", "ORG"])
+            for who in ("anna", "ben", "cleo"):
+                label = liked if rng.random() < 0.7 else rng.choice(["PER", "LOC", "ORG"])
+                spans.append({"doc": f"doc{n}.txt", "ann": f"T{k + 1}", "type": label, "start": start, "end": start + 6, "text": f"w{n}{start}", "annotator": who})
+                made.append(Vote(f"doc{n}.txt | {start}", who, label))
+    shape("spans of brat as a table", "spans.tsv", table(spans, "\t"), tally(made))
+    shape("WebAnno", "curated.tsv", "#FORMAT=WebAnno TSV 3.3\n#T_SP=webanno.custom.Mood|value\n\n\n#Text=I like it\n1-1\t0-1\tI\t_\t\n1-2\t2-6\tlike\tPOS\t\n1-3\t7-9\tit\t_\t\n", None)
+    tags = [{"image": f"{x.item}.jpg", "frame": int(x.item[4:]), "job_id": 3, "assignee": x.annotator, "label": x.label, "source": "manual", "occluded": 0} for x in v]
+    shape("tags of CVAT as a table", "cvat.csv", table(tags), {f"{i}.jpg": c for i, c in tally(v).items()})
+    voice = [{"clip_id": x.item, "validator": x.annotator * 5, "is_valid": {"cat": "true", "dog": "false", "other": "true"}[x.label], "voted_at": day(rng), "locale": "cy"} for x in v]
+    shape("a log of validations", "votes.csv", table(voice), tally([Vote(r["clip_id"], r["validator"], r["is_valid"]) for r in voice]))
+    labelbox = [{"data_row": {"id": i}, "projects": {"p1": {"labels": [{"label_details": {"created_by": f"{x.annotator}@x.org"}, "annotations": {"objects": [], "classifications": [{"name": "What?", "radio_answer": {"name": x.label}}]}} for x in g]}}} for i, g in by_item(v).items()]
+    shape("Labelbox", "export.ndjson", "\n".join(map(json.dumps, labelbox)), None)
+    UNSEEN[-1] = Shape("Labelbox", "export.jsonl", UNSEEN[-1].content, None)
+    own = [{"id": i, "text": text(rng), "annotations": [{"annotator": x.annotator, "label": x.label} for x in g]} for i, g in by_item(v).items()]
+    shape("records with a list of annotations", "own.json", json.dumps(own), tally(v))
+    shape("records with a list of annotations, a line each", "own.jsonl", "\n".join(map(json.dumps, own)), tally(v))
+    shape("items and who said what", "who.json", json.dumps({i: {x.annotator: x.label for x in g} for i, g in by_item(v).items()}), tally(v))
+    shape("records with counts", "c.jsonl", "\n".join(json.dumps({"uid": i, "premise": text(rng), "label_counts": row}) for i, row in tally(v).items()), tally(v))
+
+
+def _studies() -> None:
+    rng = random.Random(41)
+    v = votes(42, items=20, people=6, each=4, classes=("benign", "malignant", "unclear"), prefix="")
+    lesion = {i: f"{int(i) // 4}" for i in tally(v)}
+    number = {i: int(i) % 4 + 1 for i in tally(v)}
+    rows = [{"patient_id": f"PT{lesion[x.item]}", "lesion": number[x.item], "reader": f"R{x.annotator[1:]}", "confidence": rng.randint(1, 5), "diagnosis": x.label, "time_sec": rng.randint(10, 200)} for x in v]
+    by_name = {i: f"PT{lesion[i]} | {number[i]}" for i in tally(v)}
+    shape("lesions of patients, confidence beside", "readers.csv", table(rows), {by_name[i]: c for i, c in tally(v).items()})
+    twice = [{**r, "session": s, "diagnosis": r["diagnosis"] if s == 1 or rng.random() < 0.8 else "unclear"} for r in rows for s in (1, 2)]
+    shape("each lesion read twice", "readers.csv", table(twice), *(tally([Vote(key(r), r["reader"], r["diagnosis"]) for r in twice]) for key in (lambda r: (r["patient_id"], r["lesion"]), lambda r: (r["patient_id"], r["lesion"], r["session"]))), tally([Vote((r["patient_id"], r["lesion"]), r["reader"], r["diagnosis"]) for r in twice if r["session"] == 2]))  # type: ignore[arg-type]
+    full = answers(43, 5, [f"case{n}" for n in range(24)], ["benign", "malignant"])
+    cases = [f"case{n}" for n in range(24)]
+    truth = of_answers(full, cases)
+    shape("reads beside confidences", "reads.csv", table([{"case": c, **{k: x for j, (who, row) in enumerate(full.items(), 1) for k, x in ((f"R{j}", row[n]), (f"R{j}_conf", rng.randint(0, 100)))}} for n, c in enumerate(cases)]), truth)
+    shape("initials beside a comment", "coded.csv", table([{"item": c, "text": text(rng), **{w: row[n] for w, row in zip(("AB", "CD", "EF", "KL", "MN"), full.values(), strict=True)}, "comment": rng.choice(["", "", "", "blurry", "ask Tom", "see note 3"])} for n, c in enumerate(cases)]), truth)
+    shape("initials beside remarks that recur", "coded.csv", table([{"item": c, **{w: row[n] for w, row in zip(("AB", "CD", "EF", "KL", "MN"), full.values(), strict=True)}, "status": rng.choice(["done", "check", "done"])} for n, c in enumerate(cases)]), truth)
+    pathology = [{"slide": f"S{n}", "n_pathologists": 9, **c, "consensus": max(c, key=c.get)} for n in range(30) for c in [dict(zip(("benign", "atypia", "dcis", "invasive"), _parts(rng, 9, 4), strict=True))]]
+    shape("slides counted, with consensus", "slides.csv", table(pathology), {r["slide"]: {k: r[k] for k in ("benign", "atypia", "dcis", "invasive")} for r in pathology})
+    diagnoses = answers(44, 6, [str(n) for n in range(1, 31)], ["1. Depression", "2. Personality Disorder", "3. Schizophrenia", "4. Neurosis", "5. Other"])
+    shape("diagnoses of six raters, R row names", "diagnoses.csv", lines([["", *(f"rater{n}" for n in range(1, 7))], *([str(k + 1), *(row[k] for row in diagnoses.values())] for k in range(30))]), of_answers(diagnoses, [str(n) for n in range(1, 31)]))
+    likert = answers(45, 6, cases, AGREE)
+    shape("Likert texts in columns, notes beside", "likert.csv", table([{"Statement": text(rng), **{f"R{j}": row[n] for j, row in enumerate(likert.values(), 1)}, "Notes": rng.choice(["", "odd", "discuss?"])} for n in range(24)]), of_answers(likert, cases))
+    shape("Likert with numbers in front", "likert.csv", table([{"rater": who, "statement": c, "answer": f"{AGREE.index(row[n]) + 1} - {row[n]}"} for who, row in likert.items() for n, c in enumerate(cases)]), {i: {f"{AGREE.index(c) + 1} - {c}": k for c, k in row.items()} for i, row in of_answers(likert, cases).items()})
+    stars = votes(46, classes=("★☆☆☆☆", "★★☆☆☆", "★★★☆☆", "★★★★☆", "★★★★★"))
+    shape("stars", "stars.csv", table(long_rows(stars, "product", "customer", "stars")), tally(stars))
+    shape("sliders in percent", "sliders.csv", table([{"claim": f"c{n % 25}", "participant": f"p{n // 25}", "belief": f"{rng.randint(0, 100)}%"} for n in range(200)]), None)
+    half = [[rng.choice(["1,0", "1,5", "2,0", "2,5", "3,0", "3,5", "4,0"]) for _ in range(4)] for _ in cases]
+    shape("half points with decimal commas", "noten.csv", lines([["Aufsatz", "Lehrer 1", "Lehrer 2", "Lehrer 3", "Lehrer 4"], *([c, *row] for c, row in zip(cases, half, strict=True))], ";"), tally([Vote(c, "", x) for c, row in zip(cases, half, strict=True) for x in row]), tally([Vote(c, "", x.replace(",", ".")) for c, row in zip(cases, half, strict=True) for x in row]))
+    shares = [[n / 20 for n in _parts(rng, 20, 3)] for _ in cases]
+    shape("shares with decimal commas", "anteile.csv", lines([["Beitrag", "positiv", "neutral", "negativ"], *([c, *(str(x).replace(".", ",") for x in row)] for c, row in zip(cases, shares, strict=True))], ";"), {c: dict(zip(("positiv", "neutral", "negativ"), row, strict=True)) for c, row in zip(cases, shares, strict=True)})
+    german = votes(47, classes=("Lob", "Kritik", "Frage"))
+    shape("German names, semicolons, a mark of UTF-8", "kodierung.csv", b"\xef\xbb\xbf" + table(long_rows(german, "Beitrag", "Kodierer", "Kategorie"), ";"), tally(german))
+    shape("Japanese names", "hyouka.csv", table(long_rows(german, "項目", "評価者", "ラベル")), tally(german))
+    merged = answers(48, 3, cases, ["yes", "no", "?"])
+    shape("a merged header over readers", "sheet.csv", lines([["Case", "Readers", "", ""], ["", "Ann", "Bo", "Cy"], *([c, *(row[n] for row in merged.values())] for n, c in enumerate(cases))]), of_answers(merged, cases))
+    other = answers(49, 3, cases, ["low", "mid", "high"])
+    shape("questions and people in one name", "sheet.csv", table([{"case": c, **{f"{q} - {w}": row[n] for q, source in (("Valid", merged), ("Risk", other)) for w, row in zip(("Ann", "Bo", "Cy"), source.values(), strict=True)}} for n, c in enumerate(cases)]), of_answers(merged, cases), of_answers(other, cases))
+    shape("id and label of each annotator", "slots.csv", table([{"doc_id": i, **{k: x for j, y in enumerate(g, 1) for k, x in ((f"annotator_{j}_id", y.annotator), (f"annotator_{j}_label", y.label))}} for i, g in by_item(v).items()]), tally(v))
+    signed = answers(50, 4, cases, ["-1", "0", "1"])
+    shape("minus one, zero and one in columns", "w.csv", table([{"text": text(rng), **{f"ann{j}": row[n] for j, row in enumerate(signed.values(), 1)}} for n in range(24)]), of_answers(signed, cases))
+    asked = {who: [x if rng.random() < 0.7 else "-1" for x in row] for who, row in answers(51, 7, cases, ["0", "1", "2", "3"]).items()}
+    shape("minus one for not asked", "w.csv", table([{"item": c, **{f"ann{j}": row[n] for j, row in enumerate(asked.values(), 1)}} for n, c in enumerate(cases)]), of_answers({w: ["" if x == "-1" else x for x in row] for w, row in asked.items()}, cases))
+    three = [[row[n] for row in merged.values()] for n in range(24)]
+    top = [Counter(r).most_common(1)[0] for r in three]
+    shape("majority and agreement beside three annotators", "agg.csv", table([{"id": c, "A1": r[0], "A2": r[1], "A3": r[2], "majority": m, "agreement": round(k / 3, 2)} for c, r, (m, k) in zip(cases, three, top, strict=True)]), of_answers(merged, cases))
+    shape("two coders, agreement and kappa below", "kappa.csv", lines([["Item", "Coder 1", "Coder 2", "Agree?"], *([c, r[0], r[1], r[0] == r[1]] for c, r in zip(cases, three, strict=True)), ["", "", "", ""], ["Kappa", "", "", "0.41"]]), tally([Vote(c, "", x) for c, r in zip(cases, three, strict=True) for x in r[:2]]))
+    facts = {i: (max(c, key=c.get), sum(c.values()), round(max(c.values()) / sum(c.values()), 2)) for i, c in tally(v).items()}  # type: ignore[arg-type]
+    shape("votes with facts of their item", "m.csv", table([{"item": x.item, "worker": x.annotator, "label": x.label, "majority_label": facts[x.item][0], "n_annotators": facts[x.item][1], "agreement": facts[x.item][2]} for x in v]), tally(v))
+    shape("a row per class with a tick", "ticks.csv", table([{"image": x.item, "annotator": x.annotator, "class": c, "chosen": int(c == x.label)} for x in v for c in ("benign", "malignant", "unclear")]), tally(v))
+    revised = [{"doc": x.item, "coder": x.annotator, "code": x.label, "version": 1, "saved_at": day(rng)} for x in v]
+    redone = [{**r, "code": "unclear", "version": 2, "saved_at": "2024-01-01 10:00:00"} for r in revised[::9]]
+    final = {(r["doc"], r["coder"]): r["code"] for r in [*revised, *redone]}
+    shape("labels that were revised", "rev.csv", table([*revised, *redone]), tally([Vote(i, w, c) for (i, w), c in final.items()]), tally([Vote(r["doc"], "", r["code"]) for r in [*revised, *redone]]))
+    deleted = [{**r, "is_deleted": False} for r in revised] + [{**r, "is_deleted": True, "code": "benign"} for r in revised[::8]]
+    shape("deleted votes among the others", "del.csv", table(shuffled(deleted)), tally(v))
+    hits = [{"hit_id": f"h{int(x.item) // 5}", "item_id": x.item, "worker_id": x.annotator, "verdict": x.label, "bonus": rng.choice([0, 0.1])} for x in v]
+    shape("several items in a hit", "hits.csv", table(hits), tally(v))
+    tickets = [{"ticket": f"T-{x.item}", "opened_at": day(rng), "agent": x.annotator, "decision": x.label, "closed_at": day(rng)} for x in v]
+    shape("decisions between two times", "tickets.csv", table(tickets), {f"T-{i}": c for i, c in tally(v).items()})
+    triage = [{"issue": int(x.item), "reviewer": x.annotator, "decision": x.label, "comment": text(rng, 4) if rng.random() < 0.4 else ""} for x in v]
+    shape("decisions with comments", "triage.csv", table(triage), tally(v))
+    subjects = [{"subject": x.annotator, "stimulus": f"{x.item}.wav", "block": n % 2, "resp": x.label} for n, x in enumerate(sorted(v, key=lambda x: x.annotator))]
+    shape("subjects are people", "exp.csv", table(subjects), {f"{i}.wav": c for i, c in tally(v).items()})
+    small = [("q1", "yes", "no", "yes"), ("q2", "no", "no", "no"), ("q3", "yes", "yes", "no"), ("q4", "yes", "yes", "yes"), ("q5", "no", "yes", "no")]
+    shape("five items, three people", "small.csv", lines([["question", "Alice", "Bob", "Carol"], *small]), {r[0]: dict(Counter(r[1:])) for r in small})
+    shape("five items, three people, by vote", "small.csv", lines([["question", "person", "vote"], *([r[0], w, x] for r in small for w, x in zip(("Alice", "Bob", "Carol"), r[1:], strict=True))]), {r[0]: dict(Counter(r[1:])) for r in small})
+    flags = [{"post": x.item, "moderator": x.annotator, **{c: str(x.label == c).upper() for c in ("benign", "malignant", "unclear")}} for x in v]
+    shape("flags TRUE and FALSE per class", "flags.csv", table(flags), tally(v))
+    ticked = [{"post": x.item, "moderator": x.annotator, **{c: "x" if x.label == c else "" for c in ("benign", "malignant", "unclear")}} for x in v]
+    shape("crosses per class", "crosses.csv", table(ticked), tally(v))
+    stretched = [{"item": i if k == 0 else "", "rater": x.annotator, "label": x.label} for i, g in by_item(v).items() for k, x in enumerate(g)]
+    shape("merged cells: the item stands in its first row", "merged.csv", table(stretched), tally(v))
+
+
+def _parts(rng: random.Random, total: int, n: int) -> list[int]:
+    """Whole numbers that sum to a total."""
+    counted = Counter(rng.choices(range(n), weights=[rng.random() ** 2 for _ in range(n)], k=total))
+    return [counted[k] for k in range(n)]
+
+
+_makers: tuple[Callable[[], None], ...] = (_preferences, _corpora, _surveys, _platforms, _studies)
+for _make in _makers:
+    _make()
