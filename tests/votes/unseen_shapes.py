@@ -135,13 +135,13 @@ def _corpora() -> None:
                 category, severity = rng.choice(["Accuracy/Omission", "Fluency/Grammar", "Style/Awkward"]), rng.choice(["Major", "Minor"])
                 rows.append({"system": "Online-A", "doc": "news.1", "seg_id": n, "rater": who, "source": f"Source {n}.", "target": f"Target {n}.", "category": category, "severity": severity})
                 made.append((str(n), who, category, severity))
-    shape("errors of translations, several per rater", "mqm.tsv", table(rows, "\t"), tally([Vote(i, w_, s) for i, w_, _, s in made]), tally([Vote(i, w_, c) for i, w_, c, _ in made]))
+    shape("errors of translations, several per rater", "mqm.tsv", table(rows, "\t"), tally([Vote(i, w_, s) for i, w_, _, s in made]), tally([Vote(i, w_, c) for i, w_, c, _ in made]), tally([Vote(i, w_, c) for (i, w_), c in {(i, w_): c for i, w_, c, _ in made}.items()]))
     rows = [{"sys": rng.choice(["A", "B"]), "seg_id": n % 20, "annotator": f"t{n // 20}", "score": rng.randint(0, 100)} for n in range(160)]
     shape("direct assessment from 0 to 100", "da.csv", table(rows), None)
     rows = [{"paper": f"{x.item}", "reviewer": f"R_{x.annotator}", "rating": {"1": "3: Clear rejection", "2": "6: Marginally above", "3": "8: Top 50%", "4": "5: Marginally below"}[x.label], "confidence": rng.choice(["3: Fairly confident", "4: Confident"])} for x in votes(17, each=3, people=30, classes=("1", "2", "3", "4"))]
     shape("ratings of papers with confidence", "reviews.csv", table(rows), tally([Vote(r["paper"], r["reviewer"], r["rating"]) for r in rows]), tally([Vote(r["paper"], r["reviewer"], r["confidence"]) for r in rows]))
     rows = [{"id": n, "text": text(rng), "pct_yes": n_yes / 10, "n_raters": 10} for n in range(30) for n_yes in [rng.randint(0, 10)]]
-    shape("share of yes and number of raters", "agg.csv", table(rows), None)
+    shape("share of yes and number of raters", "agg.csv", table(rows), {str(r["id"]): {"pct_yes": round(r["pct_yes"] * 10), "not pct_yes": 10 - round(r["pct_yes"] * 10)} for r in rows})
     rows = [{"post": n, "upvotes": up, "downvotes": down, "score": up - down} for n in range(30) for up, down in [(rng.randint(0, 20), rng.randint(0, 20))]]
     shape("votes up and down with their difference", "posts.csv", table(rows), {str(r["post"]): {"upvotes": r["upvotes"], "downvotes": r["downvotes"]} for r in rows})
 
@@ -176,8 +176,6 @@ def _surveys() -> None:
     nominal = answers(24, 4, units, ["1", "2", "3", "4"])
     gaps = {who: [x if rng.random() < 0.85 else "" for x in row] for who, row in nominal.items()}
     shape("units in columns, coders in rows, stars for gaps", "kripp.csv", lines([["", *units], *([who, *(x or "*" for x in row)] for who, row in gaps.items())]), of_answers(gaps, units))
-    shape("answers of people to one item each", "p.csv", lines([["person", "item", "said"], *([f"p{n}", f"i{n % 9}", rng.choice(["yes", "no"])] for n in range(90))]), None)
-    UNSEEN.pop()
     many = [{"person": f"p{n:02}", "item": f"i{n % 9}", "said": rng.choice(["yes", "no"])} for n in range(90)]
     shape("each person saw one item", "p.csv", table(many), tally([Vote(r["item"], r["person"], r["said"]) for r in many]))
     boxes, made = [], []
@@ -195,8 +193,7 @@ def _platforms() -> None:
     rows = [{"INPUT:image_id": x.item, "INPUT:url": f"https://e.org/{x.item}.jpg", "OUTPUT:label": x.label, "ASSIGNMENT:worker_id": f"{x.annotator}ab", "ASSIGNMENT:started": day(rng)} for x in v]
     shape("Toloka without tasks", "toloka.tsv", table(rows, "\t"), tally(v))
     rows = [{"hitid": f"H{x.item}", "hittypeid": "T1", "title": "Label it", "reward": "$0.02", "assignmentid": f"AS{n}", "assignmentstatus": "Approved", "workerid": x.annotator.upper(), "assignmentsubmittime": day(rng), "Answer.q1": x.label} for n, x in enumerate(v)]
-    shape("Mechanical Turk command line tools", "job.results", table(rows, "\t", quoting=csv.QUOTE_ALL), {f"H{i}": c for i, c in tally(v).items()})
-    UNSEEN[-1] = Shape(UNSEEN[-1].name, "job_results.tsv", UNSEEN[-1].content, UNSEEN[-1].truth)
+    shape("Mechanical Turk command line tools", "job_results.tsv", table(rows, "\t", quoting=csv.QUOTE_ALL), {f"H{i}": c for i, c in tally(v).items()})
     full = [{"_unit_id": 700 + int(x.item[4:]), "_golden": "FALSE", "_id": n, "_tainted": "TRUE" if n % 12 == 5 else "FALSE", "_trust": round(rng.uniform(0.5, 1), 3), "_worker_id": f"4{x.annotator[1:]}", "what_do_you_see": x.label, "what_do_you_see_gold": "", "image_url": f"https://e.org/{x.item}.jpg"} for n, x in enumerate(v)]
     kept = tally([Vote(str(r["_unit_id"]), "", r["what_do_you_see"]) for r in full])
     shape("Figure Eight, tainted rows", "f8.csv", table(full), kept, tally([Vote(str(r["_unit_id"]), "", r["what_do_you_see"]) for r in full if r["_tainted"] == "FALSE"]))
@@ -224,8 +221,7 @@ def _platforms() -> None:
     voice = [{"clip_id": x.item, "validator": x.annotator * 5, "is_valid": {"cat": "true", "dog": "false", "other": "true"}[x.label], "voted_at": day(rng), "locale": "cy"} for x in v]
     shape("a log of validations", "votes.csv", table(voice), tally([Vote(r["clip_id"], r["validator"], r["is_valid"]) for r in voice]))
     labelbox = [{"data_row": {"id": i}, "projects": {"p1": {"labels": [{"label_details": {"created_by": f"{x.annotator}@x.org"}, "annotations": {"objects": [], "classifications": [{"name": "What?", "radio_answer": {"name": x.label}}]}} for x in g]}}} for i, g in by_item(v).items()]
-    shape("Labelbox", "export.ndjson", "\n".join(map(json.dumps, labelbox)), None)
-    UNSEEN[-1] = Shape("Labelbox", "export.jsonl", UNSEEN[-1].content, None)
+    shape("Labelbox", "export.jsonl", "\n".join(map(json.dumps, labelbox)), None)
     own = [{"id": i, "text": text(rng), "annotations": [{"annotator": x.annotator, "label": x.label} for x in g]} for i, g in by_item(v).items()]
     shape("records with a list of annotations", "own.json", json.dumps(own), tally(v))
     shape("records with a list of annotations, a line each", "own.jsonl", "\n".join(map(json.dumps, own)), tally(v))

@@ -87,7 +87,10 @@ class ReadingOptions:
     weight: Annotated[str | None, option("Column of weights, which make shares of the votes.")] = None
     ignore: Annotated[str | None, option("Columns that do not matter.")] = None
     without: Annotated[str | None, option("Rows to leave out: status=Rejected.")] = None
-    split: Annotated[str | None, option("What separates labels in a cell: ', ', lines, json or chars.")] = None
+    fill: Annotated[str | None, option("Columns of merged cells: a blank is the cell above.")] = None
+    split: Annotated[
+        str | None, option("What separates labels in a cell: ', ', lines, json or chars; or counts, people.")
+    ] = None
     gap: Annotated[str | None, option("Labels that mean 'no answer'.")] = None
     label_bins: Annotated[str | None, option("Number of equal bins for numbers, or their edges: 0,50,100.")] = None
     duplicates: Annotated[
@@ -103,7 +106,7 @@ class ReadingOptions:
     no_header: Annotated[bool, typer.Option("--no-header", help="There are no column names; columns are 1, 2, ...")] = (
         False
     )
-    header_rows: Annotated[int | None, option("Rows of column names, of which the first counts.")] = None
+    header_rows: Annotated[int | None, option("Rows of column names.")] = None
     skip_rows: Annotated[int | None, option("Rows above the column names.")] = None
 
     def load(self, file: Path, *, quiet: bool) -> Votes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -167,7 +167,7 @@ def split_of(cells: Sequence[str]) -> str | None:
     if sum(bool(re.match(r"\[.*\]$|(Ordered)?Counter\(", cell)) for cell in inner) > 0.9 * len(inner):
         return None if sum("{" in cell and cell[0] == "[" for cell in inner) > 0.5 * len(inner) else "json"
     if all(cell[:1] == "{" and cell[-1:] == "}" for cell in inner):
-        return _split_of_objects([_object(cell) for cell in inner])
+        return split_of_objects([_object(cell) for cell in inner])
     if (
         all(re.fullmatch(r"-?\d+(,\d+)?", cell) for cell in inner)
         and len({len(cell.partition(",")[2]) for cell in inner}) <= 2
@@ -189,9 +189,9 @@ def split_of(cells: Sequence[str]) -> str | None:
     return None
 
 
-def _split_of_objects(cells: Sequence[dict[str, Any]]) -> str | None:
+def split_of_objects(cells: Sequence[Mapping[str, Any]]) -> str | None:
     """Whether objects hold how often each class was chosen, or what each annotator said; None if neither."""
-    said = [value for cell in cells for value in cell.values()]
+    said = [value for cell in cells for value in cell.values() if value is not None]
     if not said or any(isinstance(value, (dict, list, float)) for value in said):
         return None
     names = {name for cell in cells for name in cell}

@@ -20,7 +20,7 @@ from votewise._checks import check_choice, check_class_names, check_matrix, firs
 from votewise._errors import InputError
 from votewise.votes import exports
 from votewise.votes.forms import READERS, counts, long, wide
-from votewise.votes.forms.rows import leave_out
+from votewise.votes.forms.rows import filled_down, leave_out
 from votewise.votes.guessing import guess
 from votewise.votes.guessing.look import Doubt, Guess
 from votewise.votes.profile import SAMPLE, profile
@@ -53,6 +53,7 @@ def read_votes(
     weight: str | None = None,
     ignore: str | Sequence[str] | None = None,
     without: str | Sequence[str] | None = None,
+    fill: str | Sequence[str] | None = None,
     split: str | None = None,
     gap: str | Sequence[str] | None = None,
     bins: int | Sequence[float] | None = None,
@@ -93,11 +94,14 @@ def read_votes(
         item_ids: the columns with the items' ids, parallel to `item_columns`.
         classes: all class names in the order wanted; a label outside it is an error. Sorted if left out. Where classes
             are columns (counts, shares, 0 and 1), the names of those columns.
-        count: name of the column that says how many votes a row stands for.
+        count: name of the column that says how many votes a row stands for; in a table of shares (`classes`), how many
+            they are shares of.
         weight: name of a column of weights, which make shares of the votes.
         ignore: columns that do not matter.
         without: rows to leave out, such as "status=Rejected".
-        split: what separates the labels in a cell: a separator, "json" or "chars".
+        fill: columns in which a blank cell stands for the cell above, as merged cells of a spreadsheet do.
+        split: what separates the labels in a cell: a separator, "lines", "json" or "chars"; "counts" or "people" where
+            it is an object that says how often each class was chosen, or what each annotator said.
         gap: labels that mean "no answer".
         bins: number of equal bins for numbers, or their edges.
         duplicates: an annotator's second vote on an item: "error", "last" (it counts), "all" (both count). Left out, it
@@ -108,7 +112,8 @@ def read_votes(
         separator: what separates the cells of a text file.
         quote: '"', or "none" if quotes are plain text.
         encoding: encoding of a text file.
-        header_rows: rows of column names; 0 if there are none, and columns are called 1, 2, ...
+        header_rows: rows of column names, of which the first counts, unless it has merged cells; 0 if there are none,
+            and columns are called 1, 2, ...
         skip_rows: rows above the column names.
 
     Returns:
@@ -131,6 +136,7 @@ def read_votes(
         weight=weight,
         ignored=_listed(ignore),
         without=names_in(without),
+        fill=_listed(fill),
         split=split,
         gaps=names_in(gap),
         bins=() if bins is None else (float(bins),) if isinstance(bins, (int, float)) else tuple(map(float, bins)),
@@ -355,7 +361,7 @@ def make_plan(source: Any, frame: pl.DataFrame, said: Reading, asked: Reading) -
 
 
 def _guessed(frame: pl.DataFrame, asked: Reading) -> Guess | None:
-    kept, _ = leave_out(frame, asked.without)
+    kept, _ = leave_out(filled_down(frame, asked.fill), asked.without)
     if not kept.height:
         raise InputError("a table of votes needs at least one row", "all are left out", "Check the conditions")
     return guess(profile(kept.head(SAMPLE)), min(kept.height, SAMPLE), whole=frame.height <= SAMPLE, asked=asked)
@@ -381,7 +387,7 @@ def _proposal(frame: pl.DataFrame, said: Reading, asked: Reading, found: Guess) 
 def _resolved(asked: Reading, names: Sequence[str]) -> Reading:
     """What the caller said, with patterns and lists of columns written out, and every column there."""
     changes: dict[str, Any] = {}
-    for role in ("item", "raters", "rater_ids", "item_columns", "item_ids", "ignored"):
+    for role in ("item", "raters", "rater_ids", "item_columns", "item_ids", "ignored", "fill"):
         value = getattr(asked, role)
         if value:
             changes[role] = tuple(_columns(role, value, names))

@@ -50,11 +50,13 @@ class Reading:
         item_columns: the columns of a survey, one for each item.
         item_ids: the columns with the items' ids, parallel to `item_columns`.
         classes: all class names in order; where classes are columns, those columns, or patterns for them.
-        count: column that says how many votes a row stands for.
+        count: column that says how many votes a row stands for; in a table of shares, how many they are shares of.
         weight: column of fractional weights, which make shares of the votes.
         ignored: columns known not to matter.
         without: rows to leave out, as 'column=value'.
-        split: what separates the labels in a cell: a separator, "lines", "json" or "chars".
+        fill: columns in which a blank cell stands for the cell above, as merged cells of a spreadsheet do.
+        split: what separates the labels in a cell: a separator, "lines", "json" or "chars"; "counts" or "people" where
+            it is an object that says how often each class was chosen, or what each annotator said.
         gaps: what stands for "no answer".
         bins: the number of equal bins for numbers, or their edges.
         duplicates: an annotator's second vote on an item: "error", "last" or "all".
@@ -64,7 +66,7 @@ class Reading:
         separator: what separates the cells of a text file.
         quote: '"', or "none" where quotes are plain text.
         encoding: encoding of a text file.
-        header_rows: rows of column names, of which the first counts; 0 if there are none.
+        header_rows: rows of column names; 0 if there are none. The first counts, unless it has merged cells.
         skip_rows: rows above the column names.
     """
 
@@ -83,6 +85,7 @@ class Reading:
     weight: str | None = None
     ignored: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    fill: tuple[str, ...] = ()
     split: str | None = None
     gaps: tuple[str, ...] = ()
     bins: tuple[float, ...] = ()
@@ -137,6 +140,8 @@ class Reading:
             value = getattr(self, role)
             if value:
                 parts.append(f"{many} = {_shortened(value)}")
+        if self.fill:
+            parts.append(f"blanks in {_shortened(self.fill)} as above")
         if self.without:
             parts.append(f"without {', '.join(self.without)}")
         if self.ignored:

@@ -33,7 +33,7 @@ from votewise.votes.reading import Reading
 if TYPE_CHECKING:
     import polars as pl
 
-TABLE_SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".jsonl", ".xlsx", ".npy")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".jsonl", ".json", ".xlsx", ".npy")
 
 _CSV_ADVICE = "Check that it is whole, UTF-8 and properly quoted"
 
@@ -214,7 +214,9 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
                 content = file.read()
             # The engine takes other bytes for text, and fails where the text is used.
             content.decode()
-            return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
+            return _with_fields(pl.read_ndjson(io.BytesIO(content), infer_schema_length=None))
+        if suffix == ".json":
+            return _with_fields(pl.read_json(io.BytesIO(open_bytes(path).read()), infer_schema_length=None))
         if suffix == ".xlsx":
             return _read_sheet(path)
         if layout is None:
@@ -231,6 +233,23 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
             zip(*(row + [None] * (len(names) - len(row)) for row in rows), strict=True) if rows else [[]] * len(names)
         )
         return _named(names, [pl.Series([cell or None for cell in column], dtype=pl.String) for column in columns])
+
+
+def _with_fields(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table in which the fields of objects are columns, unless the objects hold votes."""
+    import polars as pl
+
+    from votewise.votes.profile import as_words, split_of
+
+    records = [
+        name
+        for name, kind in frame.schema.items()
+        if isinstance(kind, pl.Struct) and split_of(as_words(frame[name].head(500)).drop_nulls().to_list()) is None
+    ]
+    for name in records:
+        fields = [f"{name}.{field.name}" for field in frame.schema[name].fields]  # type: ignore[attr-defined]
+        frame = frame.with_columns(pl.col(name).struct.rename_fields(fields)).unnest(name)
+    return frame
 
 
 def _named(names: Sequence[str], columns: Sequence[pl.Series]) -> pl.DataFrame:

@@ -75,7 +75,10 @@ TREES = {
 }
 
 # What is tried where nothing else fits, as it belongs to no tool.
-FALLBACK = TreeFormat(object, nested.fits, nested.read)
+FALLBACKS = (
+    TreeFormat(object, nested.fits, nested.read),
+    TreeFormat(dict, nested.fits_keyed, nested.read_keyed),
+)
 
 TABLES = {
     "label-studio-min": TableFormat(label_studio.fits_short, label_studio.read_short),
@@ -88,7 +91,7 @@ FORMATS = (*TREES, "popquorn", "zooniverse", *PLATFORMS)
 
 
 def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
-    """Votes from a .json or .jsonl export; None if a .jsonl file is a table instead.
+    """Votes from a .json or .jsonl export; None if it is a table instead, an object for each row.
 
     Args:
         path: the file.
@@ -99,11 +102,14 @@ def read_tree(path: Path, chosen: str | None, asked: Asked) -> Votes | None:
         sample = sample_tree(path)
         chosen = _find(sample, path.name)
         if chosen is None:
-            return FALLBACK.read(load_tree(path), asked) if sample and FALLBACK.fits(sample) else None
+            return FALLBACKS[0].read(load_tree(path), asked) if sample and FALLBACKS[0].fits(sample) else None
     tree = load_tree(path)
     name = chosen or _find(tree, path.name)
-    if name is None and FALLBACK.fits(tree):
-        return FALLBACK.read(tree, asked)
+    for known in FALLBACKS if name is None else ():
+        if known.fits(tree):
+            return known.read(tree, asked)
+    if name is None and isinstance(tree, list) and len(tree[0]) > 1:
+        return None
     if name is None:
         some = tree[0] if isinstance(tree, list) else next(iter(tree.values()))
         raise InputError(

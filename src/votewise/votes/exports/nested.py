@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from votewise._errors import InputError
 from votewise.votes.columns import known, says
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, votes_of
-from votewise.votes.exports.asked import Asked, choose_question, item_of, name_of
+from votewise.votes.exports.asked import Asked, choose_question, item_of, name_of, refuse_question
 from votewise.votes.exports.trees import Tree
-from votewise.votes.table import Votes
+from votewise.votes.profile import split_of_objects
+from votewise.votes.table import Votes, sort_classes
 
 _TITLE = "file of records with lists of votes"
 
@@ -29,6 +33,37 @@ def read(tree: Tree, asked: Asked) -> Votes:
     question = choose_question(asked, sorted(fields), _TITLE) if asked.question or len(labels) != 1 else labels[0]
     answers = [answer for key, record in records for answer in _read_record(key, record, question, asked)]
     return votes_of(answers_frame(answers), asked, f"{_TITLE}, question {question!r}")
+
+
+def fits_keyed(tree: Tree) -> bool:
+    """Whether an object holds, by item, what each annotator said or how often each class was chosen."""
+    return isinstance(tree, dict) and split_of_objects(list(itertools.islice(tree.values(), 500))) is not None
+
+
+def read_keyed(tree: Tree, asked: Asked) -> Votes:
+    """Votes of such an object."""
+    assert isinstance(tree, dict)
+    kind = split_of_objects(list(tree.values()))
+    if kind is None:
+        raise InputError(
+            "each object must say what each annotator said, or how often each class was chosen",
+            f"some of the {len(tree):,} do not",
+            "Make a long table (.csv, .jsonl) of it",
+        )
+    refuse_question(asked, "an object of items")
+    if kind == "people":
+        answers = [Answer(item, why_not=NOBODY) for item in tree]
+        answers += [
+            Answer(item, person, (str(value),))
+            for item, said in tree.items()
+            for person, value in said.items()
+            if value is not None and str(value).strip()
+        ]
+        return votes_of(answers_frame(answers), asked, "file of items with what each annotator said")
+    classes = list(asked.rules.classes or sort_classes(sorted({name for said in tree.values() for name in said})))
+    counts = [[int(said.get(name) or 0) for name in classes] for said in tree.values()]
+    votes = Votes.from_counts(counts, item_ids=list(tree), classes=classes)
+    return replace(votes, provenance="file of items with how often each class was chosen")
 
 
 def _records(tree: Tree) -> list[tuple[str | None, dict[str, Any]]]:

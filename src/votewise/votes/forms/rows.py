@@ -54,8 +54,16 @@ def rows_of(table: Table, plan: Reading, columns: Sequence[str], few: Sequence[s
             if again is not None:
                 frame = frame.filter(~again)
                 notes.append(f"{int(again.sum()):,} rows repeat the column names; they are left out")
-    frame, told = leave_out(frame, plan.without)
+    frame, told = leave_out(filled_down(frame, plan.fill), plan.without)
     return Rows(frame, (*notes, *told))
+
+
+def filled_down(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """A table in which a blank cell of some columns is the cell above."""
+    import polars as pl
+
+    there = [name for name in columns if name in frame.columns]
+    return frame.with_columns(pl.col(name).forward_fill() for name in there) if there else frame
 
 
 def leave_out(frame: pl.DataFrame, without: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:

@@ -6,14 +6,14 @@ A plan without a doubt is read. A plan with one is put as a question, and the pl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from votewise.votes.columns import derived, flags_tests
+from votewise.votes.columns import flags_tests, says
 from votewise.votes.guessing.lists import guess_lists
 from votewise.votes.guessing.long import guess_long, guess_long_by_name
 from votewise.votes.guessing.look import Doubt as Doubt
-from votewise.votes.guessing.look import Guess, Look
-from votewise.votes.guessing.numbers import guess_counts, guess_counts_beside, guess_numbers_only
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Guess, Look
+from votewise.votes.guessing.numbers import guess_counts, guess_counts_beside, guess_numbers_only, guess_shares_of_number
 from votewise.votes.guessing.one_hot import guess_one_hot, is_mark
 from votewise.votes.guessing.survey import guess_grid, guess_people_in_rows, guess_survey
 from votewise.votes.guessing.wide import guess_numbered_raters, guess_shared_values, guess_shared_words, guess_wide
@@ -21,6 +21,7 @@ from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
 
 _SUMS = re.compile(r"total|totals|sum|sums|overall|grand total|gesamt|summe|mean|average|all", re.IGNORECASE)
+_RESULTS = re.compile(r"gold|golden|truth|consensus|majority|adjudicated|final|reference|expected", re.IGNORECASE)
 
 
 def guess(columns: dict[str, Column], rows: int, *, whole: bool, asked: Reading) -> Guess | None:
@@ -33,13 +34,40 @@ def guess(columns: dict[str, Column], rows: int, *, whole: bool, asked: Reading)
         asked: what the caller said of it.
     """
     seen = {name: column for name, column in columns.items() if name not in asked.ignored}
+    merged = () if asked.item or asked.fill or asked.form else _merged(seen, rows)
+    for name in merged:
+        seen = {**seen, name: Column(name, seen[name].cells.forward_fill())}
     for way in _ways(asked):
         look = Look(seen, rows, whole, asked)
         plan = way(look)
         if plan is not None:
             _rows_apart(look, plan)
+            for name in {*merged} & {*plan.item}:
+                look.doubt(
+                    "every row needs an item",
+                    f"blank cells of {name!r} may stand for the cell above, as merged cells do",
+                    {"fill": merged},
+                )
             return Guess(asked.over(plan), tuple(look.doubts))
     return None
+
+
+def _merged(columns: Mapping[str, Column], rows: int) -> tuple[str, ...]:
+    """A column of items that stand in the first of their rows only."""
+    for place, (name, column) in enumerate(columns.items()):
+        is_item = place == 0 or says("item", name)
+        blank = rows - column.filled
+        if (
+            is_item
+            and rows >= ROWS_THAT_TELL
+            and 0.4 * rows < blank < rows - 1
+            and column.cells[0] is not None
+            and column.distinct == column.filled
+            and not column.marks
+            and sum(other.filled == rows for other in columns.values()) > 1
+        ):
+            return (name,)
+    return ()
 
 
 def _ways(asked: Reading) -> Sequence[Callable[[Look], Reading | None]]:
@@ -52,6 +80,8 @@ def _ways(asked: Reading) -> Sequence[Callable[[Look], Reading | None]]:
         return (guess_wide,)
     if asked.split:
         return (guess_lists, guess_long)
+    if asked.count and asked.classes and not asked.label:
+        return (guess_counts,)
     if asked.label or asked.count or asked.weight:
         return (guess_lists, guess_long)
     if asked.annotator:
@@ -65,6 +95,7 @@ def _ways(asked: Reading) -> Sequence[Callable[[Look], Reading | None]]:
         guess_lists,
         guess_one_hot,
         guess_counts_beside,
+        guess_shares_of_number,
         guess_long_by_name,
         guess_numbers_only,
         guess_shared_words,
@@ -80,7 +111,7 @@ def _rows_apart(look: Look, plan: Reading) -> None:
     without = look.asked.without
     for name, column in look.columns.items():
         last = next((word for word in reversed(column.cells.tail(3).to_list()) if word), "")
-        is_result = name == plan.annotator and derived(last)
+        is_result = name == plan.annotator and _RESULTS.fullmatch(last) is not None
         if (
             name not in told
             and look.whole

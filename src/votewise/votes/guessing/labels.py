@@ -57,13 +57,14 @@ def _questions(look: Look, names: Sequence[str], item: tuple[str, ...], annotato
         name
         for name in names
         if columns[name].is_few
-        and not orders(name)
         and not says("annotator", name)
         and not (telling and determines(columns[telling], columns[name]))
         and not (look.rows >= ROWS_THAT_TELL and (told_by(look, item, name) or never_agrees(look, item, name)))
     ]
     # What differs within items is not made of their votes, whatever it is called.
-    own = [name for name in names if not derived(name) or (annotator and name in may and results(name))]
+    own = [
+        name for name in names if not (derived(name) or orders(name)) or (annotator and name in may and results(name))
+    ]
     votes = [name for name in may if name in own] or (may if annotator else [])
     lists = [name for name in own if columns[name].kind == "lists"]
     for found in (votes, lists, [name for name in may if mentions("label", name)]):

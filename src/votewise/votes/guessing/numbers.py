@@ -71,6 +71,46 @@ def guess_counts_beside(look: Look) -> Reading | None:
     )
 
 
+def guess_shares_of_number(look: Look) -> Reading | None:
+    """Shares of those who said yes, and how many were asked in another column: their product is whole in each row."""
+    columns, asked = look.columns, look.asked
+    item, sure = find_row_item(look, [])
+    if item is None or asked.item or look.rows < 8:
+        return None
+    pairs = []
+    for total, part in itertools.permutations([name for name in look.names if columns[name].numbers is not None], 2):
+        shares, number = columns[part].numbers, columns[total].numbers
+        if (
+            columns[total].whole
+            and not columns[part].whole
+            and shares is not None
+            and number is not None
+            and _may_be_shares_of(shares, number)
+        ):
+            pairs.append((part, total))
+    if not pairs:
+        return None
+    part, total = pairs[0]
+    look.doubt(
+        "shares must be those of all classes, or of yes among a number of votes",
+        f"{first_few([f'{one} × {other}' for one, other in pairs])} {'are' if len(pairs) > 1 else 'is'} whole in every "
+        "row (choose the question with classes=, --classes)",
+        {"classes": (part,), "count": total, "item": (item,)},
+    )
+    return Reading(form="counts", item=(item,), classes=(part,), count=total)
+
+
+def _may_be_shares_of(shares: Any, number: Any) -> bool:
+    """Whether shares times a number are whole in all rows that tell: not only where the share is 0 or 1."""
+    known = ~np.isnan(shares) & ~np.isnan(number)
+    telling = known & (shares > 0) & (shares < 1)
+    if not known.any() or telling.sum() < 5 or np.nanmin(shares) < 0 or np.nanmax(shares) > 1 or np.nanmin(number) < 0:
+        return False
+    times = shares[telling] * number[telling]
+    rounding = np.maximum(0.006 * number[telling], 1e-6)
+    return bool((np.abs(times - np.round(times)) <= rounding).all() and rounding.max() < 0.2)
+
+
 def _totalled(look: Look, names: Sequence[str]) -> list[tuple[tuple[str, ...], str | None]]:
     """Columns whose sum another column holds, or is the same in each row; and that other column."""
     values = {name: numbers for name in names if (numbers := look.columns[name].numbers) is not None}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, known, orders, says
+from votewise.votes.columns import derived, known, mentions, orders, says
 from votewise.votes.guessing.look import (
     ROWS_THAT_TELL,
     Look,
@@ -83,9 +83,13 @@ def find_pair(
         return (sure_items[0],), None
     recurring = [(name,) for (name,) in items if recurs(look, name)]
     speaking = [(name,) for (name,) in recurring if says("item", name)]
-    return next(
-        iter(speaking), next((one for one in recurring if look.columns[one[0]].kind != "few values"), None)
-    ), None
+    speaking += [(name,) for (name,) in items if mentions("item", name) and look.columns[name].distinct == look.rows]
+    if speaking:
+        return speaking[0], None
+    found = next((one for one in recurring if look.columns[one[0]].kind != "few values"), None)
+    if found is not None:
+        look.doubt("the item column must be known", f"{found[0]!r} may be", {"item": found})
+    return found, None
 
 
 def _item_of_people(
@@ -311,7 +315,7 @@ def people_by_content(
 
 def _is_item_of(look: Look, item: tuple[str, ...], name: str) -> bool:
     """Whether a column describes items sooner than the item does: other columns are told by it alone."""
-    if len(item) > 1 or look.asked.item or look.asked.annotator:
+    if len(item) > 1 or look.asked.item or look.asked.annotator or orders(name):
         return False
     others = [one for one in look.names if one not in (*item, name) and look.columns[one].distinct > 1]
     mine = [one for one in others if told_by(look, (name,), one)]
