@@ -303,12 +303,99 @@ def _studies() -> None:
     shape("merged cells: the item stands in its first row", "merged.csv", table(stretched), tally(v))
 
 
+
+def _daily() -> None:
+    rng = random.Random(61)
+    cases = [f"c{n:02}" for n in range(30)]
+    two = answers(62, 2, cases, ["0", "1"])
+    shape("two coders, 0 and 1", "two.csv", table([{"id": c, **{f"coder{j}": r[n] for j, r in enumerate(two.values(), 1)}} for n, c in enumerate(cases)]), of_answers(two, cases))
+    shape("two names, 0 and 1", "two.csv", table([{"id": c, **{w: r[n] for w, r in zip(("Anna", "Ben"), two.values(), strict=True)}} for n, c in enumerate(cases)]), of_answers(two, cases))
+    v = votes(63, items=60, people=40, each=3, classes=("0", "1"), prefix="")
+    shape("is it toxic, few votes of many", "t.csv", table(long_rows(v, "comment_id", "rater_id", "is_toxic")), tally(v))
+    w = votes(64, items=25, people=12, each=5, classes=tuple("1234567"), prefix="7")
+    shape("numbers for everything", "exp2.csv", table([{"stim": x.item, "ppt": x.annotator[1:], "rating": x.label} for x in w]), tally(w))
+    shape("numbers for everything, letters for names", "exp2.csv", table([{"s": x.item, "p": x.annotator[1:], "y": x.label} for x in w]), tally(w))
+    rare = [Vote(x.item, x.annotator, "yes" if rng.random() < 0.05 else "no") for x in votes(65, items=50, people=10, each=5)]
+    shape("nearly all say no", "rare.csv", table(long_rows(rare, "post", "moderator", "remove")), tally(rare))
+    sparse = votes(66, items=40, people=25, each=3, classes=("pos", "neg", "neu"))
+    hashed = {w_: "".join(rng.choice("0123456789abcdef") for _ in range(8)) for w_ in {x.annotator for x in sparse}}
+    coded = [Vote(x.item, hashed[x.annotator], x.label) for x in sparse]
+    shape("a column per hashed annotator, mostly blank", "pivot.csv", table(wide_rows(coded, item="tweet")), tally(sparse))
+    shape("a column per address", "pivot.csv", table(wide_rows([Vote(x.item, f"{x.annotator}@lab.org", x.label) for x in sparse], item="tweet")), tally(sparse))
+    scale = answers(67, 4, cases, list("12345"))
+    names = ("Anna", "Ben", "Cleo", "Dan")
+    rows = []
+    for n, c in enumerate(cases):
+        said = [int(r[n]) for r in scale.values()]
+        rows.append({"essay": c, **dict(zip(names, said, strict=True)), "mean": sum(said) / 4, "sd": round((sum((x - sum(said) / 4) ** 2 for x in said) / 4) ** 0.5, 3)})
+    shape("names, mean and deviation", "essays.csv", table(rows), of_answers(scale, cases))
+    stars = [{"asin": f"B00{n}", **dict(zip("54321", _parts(rng, rng.randint(5, 60), 5), strict=True))} for n in range(25)]
+    for r in stars:
+        r["avg"] = round(sum(int(k) * r[k] for k in "54321") / max(sum(r[k] for k in "54321"), 1), 1)
+    shape("numbers of stars with their average", "stars.csv", table(stars), {r["asin"]: {k: r[k] for k in "54321"} for r in stars})
+    polls = [(c, y, 20 - y) for c in cases for y in [rng.randint(0, 20)]]
+    shape("counts and percent", "poll.csv", table([{"statement": c, "yes": y, "yes %": f"{y * 5}%", "no": n, "no %": f"{n * 5}%"} for c, y, n in polls]), {c: {"yes": y, "no": n} for c, y, n in polls})
+    shape("percent alone", "poll.csv", table([{"statement": c, "yes": f"{y * 5}%", "no": f"{n * 5}%"} for c, y, n in polls]), {c: {"yes": y / 20, "no": n / 20} for c, y, n in polls})
+    shape("a line that names the separator", "excel.csv", "sep=;\n" + table(long_rows(sparse), ";").decode(), tally(sparse))
+    shape("comments above", "log.tsv", "# annotated in May\n# two rounds\n" + table(long_rows(sparse), "\t").decode(), tally(sparse))
+    shape("true and false", "tf.csv", table([{"claim": x.item, "checker": x.annotator, "supported": "TRUE" if x.label == "pos" else "FALSE"} for x in sparse]), tally([Vote(x.item, "", "TRUE" if x.label == "pos" else "FALSE") for x in sparse]))
+    shape("true and false of JSON", "tf.jsonl", "\n".join(json.dumps({"claim": x.item, "checker": x.annotator, "supported": x.label == "pos"}) for x in sparse), tally([Vote(x.item, "", str(x.label == "pos").lower()) for x in sparse]))
+    shape("objects in records", "n.jsonl", "\n".join(json.dumps({"item": {"id": x.item, "lang": "en"}, "annotator": {"id": x.annotator, "age": 20 + int(x.annotator[1:])}, "answer": x.label}) for x in sparse), tally(sparse))
+    shape("a list of records", "records.json", json.dumps([{"text_id": x.item, "worker": x.annotator, "label": x.label} for x in sparse]), tally(sparse))
+    shape("columns of pandas", "columns.json", json.dumps({"item": {str(n): x.item for n, x in enumerate(sparse)}, "worker": {str(n): x.annotator for n, x in enumerate(sparse)}, "label": {str(n): x.label for n, x in enumerate(sparse)}}), None)
+    likert = answers(68, 6, cases, AGREE)
+    unsure = {w_: [x if rng.random() < 0.85 else "N/A" for x in r] for w_, r in likert.items()}
+    shape("not applicable among Likert", "l.csv", table([{"case": c, **{f"Expert {j}": r[n] for j, r in enumerate(unsure.values(), 1)}} for n, c in enumerate(cases)]), of_answers({w_: ["" if x == "N/A" else x for x in r] for w_, r in unsure.items()}, cases))
+    again = [*sparse, *sparse[::10]]
+    shape("the same answer sent twice", "dup.csv", table(long_rows(again, "photo", "player", "tag")), tally(sparse), tally(again))
+    rounds = [{"round": k, "text": x.item, "annotator": x.annotator, "label": x.label if rng.random() < 0.8 else "neu"} for k in (1, 2) for x in sparse]
+    shape("two rounds by the same people", "rounds.csv", table(rounds), tally([Vote((r["text"], r["round"]), "", r["label"]) for r in rounds]), tally([Vote(r["text"], "", r["label"]) for r in rounds]), tally([Vote(r["text"], "", r["label"]) for r in rounds if r["round"] == 2]))  # type: ignore[arg-type]
+    pairs = {x.item: (text(random.Random(x.item), 5), text(random.Random(x.item + "b"), 5)) for x in w}
+    shape("similarity of two sentences", "sts.tsv", table([{"sentence1": pairs[x.item][0], "sentence2": pairs[x.item][1], "annotator": x.annotator, "similarity": x.label} for x in w], "\t"), tally(w))
+    shape("first and second annotator", "pass.csv", table([{"doc": i, "first_annotator": g[0].annotator, "first_label": g[0].label, "second_annotator": g[1].annotator, "second_label": g[1].label} for i, g in by_item(sparse).items()]), tally([x for g in by_item(sparse).values() for x in g[:2]]))
+    shape("label_ and a name", "w.csv", table([{"text_id": c, **{f"label_{w_.lower()}": r[n] for w_, r in zip(names, scale.values(), strict=True)}} for n, c in enumerate(cases)]), of_answers(scale, cases))
+    three = answers(69, 5, cases, ["entailment", "neutral", "contradiction"])
+    shape("gold label before five labels", "nli.csv", table([{"gold_label": Counter(r[n] for r in three.values()).most_common(1)[0][0], "sentence1": text(rng), "sentence2": text(rng), "pairID": c, **{f"label{j}": r[n] for j, r in enumerate(three.values(), 1)}} for n, c in enumerate(cases)]), of_answers(three, cases))
+    confusion = [["", "cat", "dog", "bird"], ["cat", 20, 3, 1], ["dog", 4, 18, 2], ["bird", 0, 2, 22]]
+    shape("agreement of two coders, crossed", "confusion.csv", lines(confusion), None)
+    shape("flowers", "iris.csv", table([{"sepal_length": round(rng.gauss(5.8, 0.8), 1), "sepal_width": round(rng.gauss(3, 0.4), 1), "petal_length": round(rng.gauss(3.7, 1.7), 1), "petal_width": round(rng.gauss(1.2, 0.7), 1), "species": rng.choice(["setosa", "virginica"])} for _ in range(60)]), None)
+    shape("sales", "sales.csv", table([{"date": day(rng)[:10], "store": rng.choice(["N", "S", "W"]), "product": rng.choice(["tea", "jam", "rice"]), "units": rng.randint(1, 40), "price": round(rng.uniform(1, 9), 2)} for _ in range(80)]), None)
+    shape("passengers", "titanic.csv", table([{"PassengerId": n, "Survived": rng.randint(0, 1), "Pclass": rng.randint(1, 3), "Name": f"Smith, Mr. {text(rng, 1)}", "Sex": rng.choice(["male", "female"]), "Age": rng.randint(1, 80), "Fare": round(rng.uniform(5, 90), 2)} for n in range(70)]), None)
+    films = votes(70, items=30, people=20, each=6, classes=("0.5", "1.0", "2.0", "3.5", "4.0", "5.0"), prefix="", person="")
+    shape("films rated by users", "ratings.csv", table([{"userId": x.annotator, "movieId": x.item, "rating": x.label, "timestamp": 964982703 + n * 37} for n, x in enumerate(sorted(films, key=lambda x: int(x.annotator)))]), tally(films))
+    shape("films rated by users, no names", "u.data.tsv", table([{"userId": x.annotator, "movieId": x.item, "rating": x.label[0], "timestamp": 964982703 + n * 37} for n, x in enumerate(sorted(films, key=lambda x: int(x.annotator)))], "\t", header=False), tally([Vote(x.item, x.annotator, x.label[0]) for x in films]))
+    products = votes(71, items=30, people=35, each=4, classes=tuple("12345"), prefix="B0")
+    shape("reviews of products", "reviews.jsonl", "\n".join(json.dumps({"reviewerID": x.annotator, "asin": x.item, "reviewerName": f"Mx {x.annotator}", "helpful": [rng.randint(0, 3), 3], "reviewText": text(rng), "overall": float(x.label), "summary": text(rng, 3), "unixReviewTime": 10**9 + n}) for n, x in enumerate(products)), tally(products))
+    doctors = answers(72, 7, cases, list("1234"))
+    shape("one doctor three times, others once", "anesthesia.csv", table([{"patient": c, **dict(zip(("doc1_1", "doc1_2", "doc1_3", "doc2", "doc3", "doc4", "doc5"), (r[n] for r in doctors.values()), strict=True))} for n, c in enumerate(cases)]), of_answers(doctors, cases))
+    shape("listeners' scores", "mos.csv", table([{"wav": f"a/{x.item}.wav", "listener": x.annotator, "MOS": x.label} for x in products]), {f"a/{i}.wav": c for i, c in tally(products).items()})
+    decide = answers(73, 2, cases, ["include", "exclude", "maybe"])
+    shape("decisions and reasons of two reviewers", "screening.csv", table([{"Title": text(rng), **{k: x for j, r in enumerate(decide.values(), 1) for k, x in ((f"Reviewer {j} decision", r[n]), (f"Reviewer {j} reason", rng.choice(["", "wrong design", "wrong outcome"])))}, "Final decision": rng.choice(["include", "exclude"])} for n in range(30)]), of_answers(decide, cases))
+    shape("marks of nine judges", "skating.csv", table([{"skater": c, **{f"J{j}": rng.choice([-1, 0, 1, 2, 3]) for j in range(1, 10)}, "panel": round(rng.uniform(0, 2), 2)} for c in cases]), None)
+    skate = [{"skater": c, **{f"J{j}": rng.choice([-1, 0, 1, 2, 3]) for j in range(1, 10)}, "panel": round(rng.uniform(0, 2), 2)} for c in cases]
+    UNSEEN.pop()
+    shape("marks of nine judges", "skating.csv", table(skate), tally([Vote(r["skater"], "", str(r[f"J{j}"])) for r in skate for j in range(1, 10)]))
+    wine = [{"wine": f"w{n % 20}", "taster": f"t{n // 20}", "points": min(100, max(80, round(rng.gauss(88, 3))))} for n in range(160)]
+    shape("points for wine", "wine.csv", table(wine), tally([Vote(r["wine"], "", str(r["points"])) for r in wine]))
+    shape("votes for options", "poll.csv", table([{"option": o, "votes": n} for o, n in (("A", 12), ("B", 30), ("C", 7))]), None)
+    five = [[rng.choice(["yes", "no"]) for _ in range(3)] for _ in range(8)]
+    shape("eight items, numbers for people", "n.csv", lines([["", "1", "2", "3"], *([f"i{n}", *r] for n, r in enumerate(five))]), {f"i{n}": dict(Counter(r)) for n, r in enumerate(five)})
+    shape("trailing empty columns", "excel2.csv", "\n".join(line + ",,," for line in table(long_rows(sparse)).decode().splitlines()) + "\n", tally(sparse))
+    shape("blank lines and an empty sheet end", "excel3.csv", table(long_rows(sparse)).decode() + ",,\n" * 20, tally(sparse))
+    onehot = [{"id": c, "anger": int(r == "pos"), "joy": int(r == "neg"), "none": int(r == "neu")} for c, r in zip(cases, answers(74, 1, cases, ["pos", "neg", "neu"])["p01"], strict=True)]
+    shape("one class marked per item", "single.csv", table(onehot), {r["id"]: {k: 1 for k in ("anger", "joy", "none") if r[k]} for r in onehot})
+    shape("annotator column first, shuffled, quotes everywhere", "q.csv", table(shuffled([{"annotator": x.annotator, "label": x.label, "text": f'"{x.item}", he said'} for x in sparse]), quoting=csv.QUOTE_ALL), {f'"{i}", he said': c for i, c in tally(sparse).items()})
+    gold = {i: max(c, key=c.get) for i, c in tally(sparse).items()}  # type: ignore[arg-type]
+    shape("right or wrong beside the answer", "quiz.csv", table([{"question": x.item, "student": x.annotator, "answer": x.label, "key": gold[x.item], "correct": x.label == gold[x.item], "score": int(x.label == gold[x.item])} for x in sparse]), tally(sparse))
+    shape("comparisons of systems", "ab.csv", table([{"source": x.item, "system_a": "ours", "system_b": rng.choice(["base", "gpt"]), "evaluator": x.annotator, "better": {"pos": "a", "neg": "b", "neu": "same"}[x.label]} for x in sparse]), tally([Vote(x.item, "", {"pos": "a", "neg": "b", "neu": "same"}[x.label]) for x in sparse]))
+
+
 def _parts(rng: random.Random, total: int, n: int) -> list[int]:
     """Whole numbers that sum to a total."""
     counted = Counter(rng.choices(range(n), weights=[rng.random() ** 2 for _ in range(n)], k=total))
     return [counted[k] for k in range(n)]
 
 
-_makers: tuple[Callable[[], None], ...] = (_preferences, _corpora, _surveys, _platforms, _studies)
+_makers: tuple[Callable[[], None], ...] = (_preferences, _corpora, _surveys, _platforms, _studies, _daily)
 for _make in _makers:
     _make()
