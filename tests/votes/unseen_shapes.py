@@ -371,9 +371,8 @@ def _daily() -> None:
     shape("listeners' scores", "mos.csv", table([{"wav": f"a/{x.item}.wav", "listener": x.annotator, "MOS": x.label} for x in products]), {f"a/{i}.wav": c for i, c in tally(products).items()})
     decide = answers(73, 2, cases, ["include", "exclude", "maybe"])
     shape("decisions and reasons of two reviewers", "screening.csv", table([{"Title": text(rng), **{k: x for j, r in enumerate(decide.values(), 1) for k, x in ((f"Reviewer {j} decision", r[n]), (f"Reviewer {j} reason", rng.choice(["", "wrong design", "wrong outcome"])))}, "Final decision": rng.choice(["include", "exclude"])} for n in range(30)]), of_answers(decide, cases))
-    shape("marks of nine judges", "skating.csv", table([{"skater": c, **{f"J{j}": rng.choice([-1, 0, 1, 2, 3]) for j in range(1, 10)}, "panel": round(rng.uniform(0, 2), 2)} for c in cases]), None)
-    skate = [{"skater": c, **{f"J{j}": rng.choice([-1, 0, 1, 2, 3]) for j in range(1, 10)}, "panel": round(rng.uniform(0, 2), 2)} for c in cases]
-    UNSEEN.pop()
+    good = {c: rng.randint(0, 2) for c in cases}
+    skate = [{"skater": c, **{f"J{j}": good[c] + rng.choice([-1, 0, 0, 1]) for j in range(1, 10)}, "panel": good[c] + 0.25} for c in cases]
     shape("marks of nine judges", "skating.csv", table(skate), tally([Vote(r["skater"], "", str(r[f"J{j}"])) for r in skate for j in range(1, 10)]))
     wine = [{"wine": f"w{n % 20}", "taster": f"t{n // 20}", "points": min(100, max(80, round(rng.gauss(88, 3))))} for n in range(160)]
     shape("points for wine", "wine.csv", table(wine), tally([Vote(r["wine"], "", str(r["points"])) for r in wine]))

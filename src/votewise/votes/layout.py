@@ -307,8 +307,9 @@ def _first_row_is_data(rows: Sequence[Sequence[str]]) -> bool:
         return False
     recurs = any(column.count(cell) > 1 for cell, column in zip(first, columns, strict=True))
     alike = all(_shape(cell) in set(map(_shape, column)) for cell, column in zip(first, columns, strict=True))
-    numbered = [cell for cell in first if re.fullmatch(r"-?\d+", cell)]
-    return recurs and alike and (len(numbered) < len(first) or len(set(first)) < len(first))
+    numbered = [int(cell) for cell in first if re.fullmatch(r"-?\d{1,18}", cell)]
+    in_order = numbered in (sorted(set(numbered)), sorted(set(numbered), reverse=True))
+    return recurs and alike and (len(numbered) < len(first) or not in_order)
 
 
 def _shape(cell: str) -> str:

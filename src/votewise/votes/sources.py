@@ -33,7 +33,7 @@ from votewise.votes.reading import Reading
 if TYPE_CHECKING:
     import polars as pl
 
-TABLE_SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".jsonl", ".json", ".xlsx", ".npy")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".jsonl", ".xlsx", ".npy", ".json")
 
 _CSV_ADVICE = "Check that it is whole, UTF-8 and properly quoted"
 
@@ -209,14 +209,13 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
 
     suffix = table_suffix(path)
     with engine_errors("the table"):
-        if suffix == ".jsonl":
+        if suffix in (".jsonl", ".json"):
             with open_bytes(path) as file:
                 content = file.read()
             # The engine takes other bytes for text, and fails where the text is used.
             content.decode()
-            return _with_fields(pl.read_ndjson(io.BytesIO(content), infer_schema_length=None))
-        if suffix == ".json":
-            return _with_fields(pl.read_json(io.BytesIO(open_bytes(path).read()), infer_schema_length=None))
+            read = pl.read_ndjson if suffix == ".jsonl" else pl.read_json
+            return _with_fields(read(io.BytesIO(content), infer_schema_length=None))
         if suffix == ".xlsx":
             return _read_sheet(path)
         if layout is None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from votewise._errors import InputError
 from votewise.votes.columns import known, says
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, votes_of
 from votewise.votes.exports.asked import Asked, choose_question, item_of, name_of, refuse_question
 from votewise.votes.exports.trees import Tree
 from votewise.votes.profile import split_of_objects
-from votewise.votes.table import Votes, sort_classes
+from votewise.votes.table import Votes
 
 _TITLE = "file of records with lists of votes"
 
@@ -36,34 +33,25 @@ def read(tree: Tree, asked: Asked) -> Votes:
 
 
 def fits_keyed(tree: Tree) -> bool:
-    """Whether an object holds, by item, what each annotator said or how often each class was chosen."""
-    return isinstance(tree, dict) and split_of_objects(list(itertools.islice(tree.values(), 500))) is not None
+    """Whether an object holds, by item, what each annotator said, in words: numbers may be how often, too."""
+    return (
+        isinstance(tree, dict)
+        and split_of_objects(list(tree.values())) == "people"
+        and any(isinstance(value, str) for said in tree.values() for value in said.values())
+    )
 
 
 def read_keyed(tree: Tree, asked: Asked) -> Votes:
     """Votes of such an object."""
     assert isinstance(tree, dict)
-    kind = split_of_objects(list(tree.values()))
-    if kind is None:
-        raise InputError(
-            "each object must say what each annotator said, or how often each class was chosen",
-            f"some of the {len(tree):,} do not",
-            "Make a long table (.csv, .jsonl) of it",
-        )
     refuse_question(asked, "an object of items")
-    if kind == "people":
-        answers = [Answer(item, why_not=NOBODY) for item in tree]
-        answers += [
-            Answer(item, person, (str(value),))
-            for item, said in tree.items()
-            for person, value in said.items()
-            if value is not None and str(value).strip()
-        ]
-        return votes_of(answers_frame(answers), asked, "file of items with what each annotator said")
-    classes = list(asked.rules.classes or sort_classes(sorted({name for said in tree.values() for name in said})))
-    counts = [[int(said.get(name) or 0) for name in classes] for said in tree.values()]
-    votes = Votes.from_counts(counts, item_ids=list(tree), classes=classes)
-    return replace(votes, provenance="file of items with how often each class was chosen")
+    answers = [Answer(item, why_not=NOBODY) for item in tree]
+    answers += [
+        Answer(item, person, () if name_of(value) is None else (str(value),))
+        for item, said in tree.items()
+        for person, value in said.items()
+    ]
+    return votes_of(answers_frame(answers), asked, "file of items with what each annotator said")
 
 
 def _records(tree: Tree) -> list[tuple[str | None, dict[str, Any]]]:

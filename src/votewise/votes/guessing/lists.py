@@ -8,7 +8,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, known, says
-from votewise.votes.guessing.look import Look, find_row_item, first_of
+from votewise.votes.guessing.look import Look, find_row_item, first_of, unique_by_design
 from votewise.votes.profile import Column, split_cell
 from votewise.votes.reading import Reading
 
@@ -25,6 +25,8 @@ def guess_lists(look: Look) -> Reading | None:
     found = [name for name in pool if _list_like(columns.get(name)) or (asked.label and asked.split)]
     if not found:
         return None if asked.split else _digits(look, pool)
+    if not asked.label and not asked.split and _holds_single_votes(look, found):
+        return None
     people = [
         name for name in look.names if name not in found and says("annotator", name) and _list_like(columns[name])
     ]
@@ -40,6 +42,17 @@ def guess_lists(look: Look) -> Reading | None:
     parallel = [name for name in people if _same_lengths(columns[label], split, columns[name])]
     return Reading(
         form="lists", item=(item,), annotator=asked.annotator or first_of(parallel), label=label, split=split
+    )
+
+
+def _holds_single_votes(look: Look, lists: Sequence[str]) -> bool:
+    """Whether rows are votes of annotators, whatever lists stand beside them."""
+    people = [name for name in look.names if name not in lists and says("annotator", name)]
+    return any(
+        look.columns[person].distinct < look.rows and name != person and unique_by_design(look, person, name)
+        for person in people
+        for name in look.names
+        if look.columns[name].kind in ("ids", "few values")
     )
 
 

@@ -157,6 +157,15 @@ def never_agrees(look: Look, item: tuple[str, ...], name: str) -> bool:
     return expected >= 8 and unique_pairs([*(look.columns[one] for one in item), column])
 
 
+def unique_by_design(look: Look, one: str, other: str) -> bool:
+    """Whether two columns that recur never meet twice, though by chance they often would: items and annotators."""
+    a, b = look.columns[one], look.columns[other]
+    by_chance = look.rows * (look.rows - 1) / 2
+    for column in (a, b):
+        by_chance *= float(((np.unique(column.codes, return_counts=True)[1] / look.rows) ** 2).sum())
+    return by_chance >= 8 and unique_pairs([a, b])
+
+
 def first_of(names: Sequence[str]) -> str | None:
     """The first name, if there is one."""
     return names[0] if names else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, names_a_class, says
-from votewise.votes.guessing.look import Look, find_row_item, first_of
+from votewise.votes.guessing.look import Look, find_row_item, first_of, unique_by_design
 from votewise.votes.guessing.wide import check_gaps, on_a_grid
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
@@ -162,6 +162,8 @@ def guess_numbers_only(look: Look) -> Reading | None:
         return None
     if meant != cells and item is None:
         item = cells[0]
+    if asked.form is None and _not_counts(look, meant, item):
+        return None
     odd = [name for name in meant if derived(name) and name != item]
     if odd and len(meant) - len(odd) > 1 and asked.form is None:
         look.doubt(
@@ -172,7 +174,25 @@ def guess_numbers_only(look: Look) -> Reading | None:
         meant = [name for name in meant if name not in odd]
     _ratings_doubt(look, meant, item)
     whole = all(columns[name].numbers is None or columns[name].whole for name in meant)
-    return Reading(form="counts" if whole else "probabilities", item=(item,) if item else (), classes=())
+    return Reading(
+        form="counts" if whole else "probabilities", item=(item,) if item else (), classes=tuple(meant) if odd else ()
+    )
+
+
+def _not_counts(look: Look, names: Sequence[str], item: str | None) -> bool:
+    """Whether numbers are something else than those of classes: votes in rows, totals, or two raters crossed."""
+    columns = look.columns
+    if item is None and any(
+        unique_by_design(look, one, other)
+        and any(columns[name].is_few and columns[name].distinct > 1 for name in names if name not in (one, other))
+        for one, other in itertools.combinations(names[:12], 2)
+    ):
+        return True
+    if len(names) == 1 and item is not None:
+        look.doubt("an item must have votes for several classes", f"there is one column of numbers, {names[0]!r}", None)
+    elif item is not None and len(names) > 1 and set(columns[item].values) == set(names):
+        look.doubt("rows must be items", f"the values of {item!r} are the names of the other columns: a crossing", None)
+    return False
 
 
 def _mostly_numbers(column: Column) -> bool:
@@ -186,7 +206,7 @@ def _ratings_doubt(look: Look, names: Sequence[str], item: str | None) -> None:
     if look.asked.form is not None or look.rows < 4 or len(names) < 2 or all(map(names_a_class, names)):
         return
     columns = [look.columns[name] for name in names]
-    fix: dict[str, Any] = {"raters": tuple(names), "item": (item,) if item else ()}
+    fix: dict[str, Any] = {"raters": tuple(names), "item": (item,) if item else (), "classes": ()}
     if len(names) > 2 * look.rows:
         fix = {"item_columns": tuple(names), "annotator": item}
     tables = [column.numbers for column in columns if column.numbers is not None]

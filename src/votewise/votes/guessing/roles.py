@@ -12,6 +12,7 @@ from votewise.votes.columns import derived, known, mentions, orders, says
 from votewise.votes.guessing.look import (
     ROWS_THAT_TELL,
     Look,
+    agreement,
     all_same_parts,
     by_name,
     first_of,
@@ -38,7 +39,16 @@ def item_order(look: Look, taken: Sequence[str]) -> list[tuple[str, ...]]:
         and not says("label", name)
     ]
     others.sort(key=lambda name: -look.columns[name].distinct)
-    return [(name,) for name in (*sure, *vague, *others)]
+    # A name that speaks against an item counts less than cells that speak for one.
+    last = [
+        name
+        for name in look.names
+        if name not in (*sure, *vague, *taken, *others)
+        and look.columns[name].kind in ("ids", "text")
+        and not says("annotator", name)
+        and look.columns[name].numbers is None
+    ]
+    return [(name,) for name in (*sure, *vague, *others, *last)]
 
 
 def people_order(look: Look, taken: Sequence[str]) -> list[str]:
@@ -84,12 +94,15 @@ def find_pair(
     recurring = [(name,) for (name,) in items if recurs(look, name)]
     speaking = [(name,) for (name,) in recurring if says("item", name)]
     speaking += [(name,) for (name,) in items if mentions("item", name) and look.columns[name].distinct == look.rows]
-    if speaking:
-        return speaking[0], None
-    found = next((one for one in recurring if look.columns[one[0]].kind != "few values"), None)
+    return first_of(speaking), None
+
+
+def item_by_content(look: Look, items: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
+    """The item where no name speaks for one, and nobody is known: a column that recurs."""
+    found = next((one for one in items if recurs(look, one[0]) and look.columns[one[0]].kind != "few values"), None)
     if found is not None:
         look.doubt("the item column must be known", f"{found[0]!r} may be", {"item": found})
-    return found, None
+    return found
 
 
 def _item_of_people(
@@ -275,17 +288,18 @@ def people_by_content(
     columns = look.columns
     if look.rows < 2 * ROWS_THAT_TELL or not look.whole:
         return item, None
-    if item is None and label is None and not known("label", look.names):
+    if item is None:
         pairs = [
-            (-columns[one].distinct, columns[one].kind == "text", columns[other].distinct, one, other)
-            for one, other in itertools.permutations(look.names, 2)
+            (orders(one) + orders(other), derived(one) + derived(other), -columns[one].distinct, one, other)
+            for one, other in itertools.combinations([name for name in look.names if name != label], 2)
             if _may_be_person(columns[one])
-            and _looks_like_people(look, (one,), other, None)
-            and columns[other].distinct < columns[one].distinct
+            and _may_be_person(columns[other])
+            and (_looks_like_people(look, (one,), other, label) or _looks_like_people(look, (other,), one, label))
         ]
         if not pairs:
             return None, None
         *_, one, other = min(pairs)
+        one, other = _item_first(look, one, other)
         look.doubt(
             "the columns of items and annotators must be known",
             f"{one!r} and {other!r} may be",
@@ -311,6 +325,20 @@ def people_by_content(
             )
             return item, None if is_order else name
     return item, None
+
+
+def _item_first(look: Look, one: str, other: str) -> tuple[str, str]:
+    """Item and annotator: answers agree more within items than within annotators; where they do not, items are more."""
+    columns = look.columns
+    better = []
+    for name in look.names:
+        if name not in (one, other) and columns[name].is_few and columns[name].distinct > 1 and not derived(name):
+            by_one, by_other = agreement(columns[one].codes, columns[name]), agreement(columns[other].codes, columns[name])
+            better.append(by_one - by_other)
+    most = max((value for value in better if value == value), key=abs, default=0.0)
+    if abs(most) < 0.05:
+        most = columns[one].distinct - columns[other].distinct
+    return (one, other) if most >= 0 else (other, one)
 
 
 def _is_item_of(look: Look, item: tuple[str, ...], name: str) -> bool:

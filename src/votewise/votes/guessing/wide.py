@@ -10,7 +10,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, says, says_nothing, speaks_of_raters, stem
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, find_row_item, first_of
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, find_row_item, first_of
 from votewise.votes.profile import Column, unique_pairs
 from votewise.votes.reading import Reading
 
@@ -206,8 +206,8 @@ def check_gaps(look: Look, raters: Sequence[str]) -> None:
     if "-1" not in words or any(word.startswith("-") and word[1:].isdigit() and word != "-1" for word in words):
         return
     blank = any(column.filled < len(column.cells) for column in columns)
-    if words <= {"-1", "0", "1"} or blank:
-        beside = "blank cells" if blank else "1"
+    if words <= {"-1", "0", "1"} or blank or _agreed_on(columns):
+        beside = "blank cells" if blank else "1" if words <= {"-1", "0", "1"} else "others, and raters agree on it"
         order = ",".join(sorted(words, key=lambda word: (len(word.lstrip("-")), word)))
         numbers = sorted((word for word in words if word.lstrip("-").isdigit()), key=int)
         order = ",".join(numbers) if len(numbers) == len(words) else order
@@ -216,6 +216,16 @@ def check_gaps(look: Look, raters: Sequence[str]) -> None:
             f"it stands beside {beside} (if it means 'not asked', say gap='-1', --gap=-1)",
             {"classes": tuple(order.split(","))},
         )
+
+
+def _agreed_on(columns: Sequence[Column]) -> bool:
+    """Whether raters agree on -1 in an item more than by chance, as on a class; nobody agrees on not being asked."""
+    import polars as pl
+
+    said = pl.concat([column.cells.alias("said") == "-1" for column in columns])
+    rows = np.tile(np.arange(len(columns[0].cells)), len(columns))
+    most = rows.max(initial=0) >= ROWS_THAT_TELL and 0 < said.mean() < 0.5  # type: ignore[operator]
+    return bool(most and agreement(rows, Column("said", said.cast(pl.String))) > 0.15)
 
 
 def _plain(word: str) -> str:
