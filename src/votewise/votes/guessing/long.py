@@ -46,6 +46,8 @@ def guess_long(look: Look) -> Reading | None:
     if label is not None:
         check_label(look, label)
         _grid_of_classes(look, item, annotator, label)
+    if item is not None and annotator is not None and label is not None and not asked.label and not asked.annotator:
+        annotator, label, counted = _counts_of_labels(look, item, annotator, label, counted)
     named = asked.form or asked.label or annotator or known("label", look.names)
     if not named and (item is None or label is None or columns[item[0]].distinct == look.rows):
         return None
@@ -65,6 +67,28 @@ def guess_long(look: Look) -> Reading | None:
         _once_each(look, item[0], label)
         _result_of_votes(look, item[0], label)
     return Reading(form="long", item=item, annotator=annotator, label=label, **counted)
+
+
+def _counts_of_labels(
+    look: Look, item: tuple[str, ...], annotator: str, label: str, counted: dict[str, str]
+) -> tuple[str | None, str, dict[str, str]]:
+    """Annotator, label and count; whole numbers with the same sum in each item count what the other column names."""
+    columns = look.columns
+    if annotator not in columns or label not in columns or known("annotator", [annotator]) or says("label", label):
+        return annotator, label, counted
+    numbers, codes = columns[label].numbers, joint_codes(columns[one] for one in item if one in columns)
+    if numbers is None or not columns[label].whole or np.isnan(numbers).any() or numbers.min() < 0:
+        return annotator, label, counted
+    sums, rows = np.bincount(codes, numbers), np.bincount(codes)
+    if len(sums) < 8 or np.ptp(sums) > 0 or (np.ptp(rows) == 0 and columns[label].distinct < 3):
+        return annotator, label, counted
+    fix = {"annotator": None, "label": annotator, "count": label, "item": item}
+    look.doubt(
+        "a row must be a vote, or the votes for a class",
+        f"{label!r} sums to {sums[0]:g} in each item, as the numbers of votes for {annotator!r} would",
+        fix,
+    )
+    return None, annotator, {"count": label}
 
 
 def _grid_of_classes(look: Look, item: tuple[str, ...] | None, annotator: str | None, label: str) -> None:

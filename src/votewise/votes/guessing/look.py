@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -164,6 +165,16 @@ def unique_by_design(look: Look, one: str, other: str) -> bool:
     for column in (a, b):
         by_chance *= float(((np.unique(column.codes, return_counts=True)[1] / look.rows) ** 2).sum())
     return by_chance >= 8 and unique_pairs([a, b])
+
+
+def holds_single_votes(look: Look) -> bool:
+    """Whether two columns recur like items and annotators, and meet at most once, beside one of few values."""
+    names = [name for name in look.names if look.rows >= 1.5 * look.columns[name].distinct > 3][:20]
+    return any(
+        unique_by_design(look, one, other)
+        and any(look.columns[name].is_few and look.columns[name].distinct > 1 for name in names if name not in (one, other))
+        for one, other in itertools.combinations(names, 2)
+    )
 
 
 def first_of(names: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, names_a_class, says
-from votewise.votes.guessing.look import Look, find_row_item, first_of, unique_by_design
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, find_row_item, first_of, holds_single_votes
 from votewise.votes.guessing.wide import check_gaps, on_a_grid
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
@@ -164,6 +164,10 @@ def guess_numbers_only(look: Look) -> Reading | None:
         item = cells[0]
     if asked.form is None and _not_counts(look, meant, item):
         return None
+    running = [name for name in meant if _numbers_rows(look, name)] if asked.form is None else []
+    if running and len(meant) - len(running) > 1:
+        meant = [name for name in meant if name not in running]
+        item = item or running[0]
     odd = [name for name in meant if derived(name) and name != item]
     if odd and len(meant) - len(odd) > 1 and asked.form is None:
         look.doubt(
@@ -175,24 +179,28 @@ def guess_numbers_only(look: Look) -> Reading | None:
     _ratings_doubt(look, meant, item)
     whole = all(columns[name].numbers is None or columns[name].whole for name in meant)
     return Reading(
-        form="counts" if whole else "probabilities", item=(item,) if item else (), classes=tuple(meant) if odd else ()
+        form="counts" if whole else "probabilities", item=(item,) if item else (), classes=tuple(meant) if odd or running else ()
     )
 
 
 def _not_counts(look: Look, names: Sequence[str], item: str | None) -> bool:
     """Whether numbers are something else than those of classes: votes in rows, totals, or two raters crossed."""
     columns = look.columns
-    if item is None and any(
-        unique_by_design(look, one, other)
-        and any(columns[name].is_few and columns[name].distinct > 1 for name in names if name not in (one, other))
-        for one, other in itertools.combinations(names[:12], 2)
-    ):
+    if item is None and holds_single_votes(look):
         return True
     if len(names) == 1 and item is not None:
         look.doubt("an item must have votes for several classes", f"there is one column of numbers, {names[0]!r}", None)
     elif item is not None and len(names) > 1 and set(columns[item].values) == set(names):
         look.doubt("rows must be items", f"the values of {item!r} are the names of the other columns: a crossing", None)
     return False
+
+
+def _numbers_rows(look: Look, name: str) -> bool:
+    """Whether a column holds each whole number from 0 or 1 once, in any order."""
+    numbers = look.columns[name].numbers
+    if numbers is None or look.rows < ROWS_THAT_TELL:
+        return False
+    return bool((np.sort(numbers) - np.arange(look.rows) == min(numbers)).all()) and min(numbers) in (0, 1)
 
 
 def _mostly_numbers(column: Column) -> bool:

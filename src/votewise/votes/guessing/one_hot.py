@@ -10,21 +10,26 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, known, says
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, find_row_item, recurs, told_by
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, find_row_item, recurs, told_by
 from votewise.votes.guessing.roles import find_pair, item_order, people_by_content, people_order
-from votewise.votes.profile import BITS, Column
+from votewise.votes.profile import BITS, Column, joint_codes
 from votewise.votes.reading import Reading
 
 
 def guess_one_hot(look: Look) -> Reading | None:
     """One row per vote, with a column of 0 and 1 for each class."""
     asked, columns = look.asked, look.columns
-    if known("label", look.names) and not asked.classes and asked.form is None:
-        return None
+    labels = known("label", look.names)
+    exclusive = exclusive_block(look)
+    if labels and not asked.classes and asked.form is None:
+        # A class beside columns of 0 and 1 is what came of them, unless it says the same.
+        marked = joint_codes(columns[name] for name in exclusive) if exclusive else None
+        if marked is None or any(_says_the_same(columns[name], marked) for name in labels):
+            return None
     people = [asked.annotator] if asked.annotator else people_order(look, [])
-    block = [name for name in asked.classes if name in columns] or _marked(look, [*asked.item, *people])
+    block = [name for name in asked.classes if name in columns] or exclusive or _marked(look, [*asked.item, *people])
     if not people and asked.form is None and not asked.classes:
-        return _exclusive(look)
+        return _exclusive(look, exclusive)
     if len(block) < 2 or not all(is_mark(columns[name]) for name in block) or not (people or asked.form):
         return None
     items = [item for item in item_order(look, [*block, *people]) if item[0] not in block]
@@ -37,13 +42,23 @@ def guess_one_hot(look: Look) -> Reading | None:
     return Reading(form="one-hot", item=item or (), annotator=annotator, classes=tuple(block))
 
 
-def _exclusive(look: Look) -> Reading | None:
-    """A vote in each row, whoever gave it: of some columns each row marks exactly one."""
+def exclusive_block(look: Look) -> list[str]:
+    """Columns of which each row marks exactly one."""
     block = [name for name in look.names if is_mark(look.columns[name]) and not derived(name)]
+    block = [name for name in block if look.columns[name].distinct > 1 or look.columns[name].filled < look.rows]
     if len(block) < 2 or look.rows < ROWS_THAT_TELL:
-        return None
+        return []
     bits = np.array([_as_bits(look.columns[name]) for name in block])
-    if not (bits.sum(axis=0) == 1).all() or not bits.any(axis=1).all():
+    return block if (bits.sum(axis=0) == 1).all() and bits.any(axis=1).all() else []
+
+
+def _says_the_same(column: Column, codes: Any) -> bool:
+    return agreement(codes, column) == 1 and len(np.unique(codes)) == column.distinct
+
+
+def _exclusive(look: Look, block: Sequence[str]) -> Reading | None:
+    """A vote in each row, whoever gave it."""
+    if not block:
         return None
     others = [item for item in item_order(look, block) if item[0] not in block]
     item = next((one for one in others if recurs(look, one[0])), None)

@@ -10,7 +10,8 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, known, mentions, says, speaks_of_raters, stem
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, first_of
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, first_of, holds_single_votes
+from votewise.votes.guessing.one_hot import exclusive_block
 from votewise.votes.guessing.wide import check_gaps, numbered_blocks, sharing_values
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
@@ -40,17 +41,28 @@ def guess_grid(look: Look) -> Reading | None:
 
 
 def guess_people_in_rows(look: Look) -> Reading | None:
-    """A row is a person where a column names one for each row, and answers agree in columns rather than in rows.
+    """A row is a person, whom a column names."""
+    return _people_in_rows(look, named=True)
 
-    What people say of one item, the column, agrees more than what one person says of all; in a wide table rows are
-    items, and agree.
+
+def guess_items_in_columns(look: Look) -> Reading | None:
+    """A row is a person, as answers agree in columns rather than in rows; never without asking."""
+    return _people_in_rows(look, named=False)
+
+
+def _people_in_rows(look: Look, *, named: bool) -> Reading | None:
+    """What people say of one item, the column, agrees more than what one person says of all.
+
+    In a wide table rows are items, and agree.
     """
     columns, asked = look.columns, look.asked
     if look.rows < 3:
         return None
     unlike = [name for name in look.names if columns[name].distinct == look.rows and columns[name].kind != "text"]
     people = [name for name in unlike if says("annotator", name) or _are_addresses(columns[name])]
-    named = [asked.annotator] if asked.annotator in people else people
+    people = [asked.annotator] if asked.annotator in people else people
+    if named != bool(people):
+        return None
     answers = [
         name
         for name in look.names
@@ -59,14 +71,19 @@ def guess_people_in_rows(look: Look) -> Reading | None:
     block = _answers_alike(look, answers)
     stems = {stem(name) for name in block}
     asks = len(stems) == 1 and not any(one is None or speaks_of_raters(one) for one in stems)
-    if len(block) < 3 or not (named or (asks and look.rows >= ROWS_THAT_TELL)):
+    tell = len(block) * look.rows >= 10 * ROWS_THAT_TELL and not any(one and speaks_of_raters(one) for one in stems)
+    if len(block) < 3 or not (named or asks or tell):
         return None
     by_row, by_column = _agreements(look, block)
-    if not named and not by_column > by_row + 0.1:
+    if not (named or asks) and any(_may_count(columns[name]) for name in block):
+        return None
+    if not named and (exclusive_block(look) or holds_single_votes(look)):
+        return None
+    if not named and not (by_column > by_row + 0.1 and (unlike or len(block) == len(look.names))):
         return None
     if any(mentions("item", name) for name in unlike) and not named:
         return None
-    person = first_of(named or unlike)
+    person = first_of(people or unlike)
     others = [
         name
         for name in look.names
@@ -84,6 +101,10 @@ def guess_people_in_rows(look: Look) -> Reading | None:
         )
     check_gaps(look, block)
     return Reading(form="survey", annotator=person, item_columns=tuple(block))
+
+
+def _may_count(column: Column) -> bool:
+    return column.numbers is not None and column.whole and bool((column.numbers == 0).any())
 
 
 def _are_addresses(column: Column) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, says, says_nothing, speaks_of_raters, stem
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, find_row_item, first_of
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, find_row_item, first_of, holds_single_votes
 from votewise.votes.profile import Column, unique_pairs
 from votewise.votes.reading import Reading
 
@@ -313,9 +313,13 @@ def guess_shared_values(look: Look) -> Reading | None:
         if name != item and columns[name].is_few and columns[name].distinct > 1 and not derived(name)
     ]
     groups = sharing_values(look, few)
-    if not groups or item is None:
+    if not groups or item is None or holds_single_votes(look):
         return None
     block = max(groups, key=len)
+    if _rather_counts(look, block):
+        _check_counts(look, block)
+        return Reading(form="counts", item=(item,), classes=tuple(block))
+    block = list(_without_nameless(block, _winner(look, block)))
     look.doubt(
         "columns with the same values must be annotators or questions",
         f"{first_few(block)} may be either",
@@ -323,6 +327,11 @@ def guess_shared_values(look: Look) -> Reading | None:
     )
     check_gaps(look, block)
     return Reading(form="wide", item=(item,), raters=tuple(block))
+
+
+def _without_nameless(block: Sequence[str], winner: str | None) -> tuple[str, ...]:
+    """The columns without the one that says what most others do; somebody with a name may be that good."""
+    return tuple(name for name in block if name != winner or not says_nothing(name))
 
 
 def crossed(names: Sequence[str]) -> list[list[str]]:
@@ -367,8 +376,10 @@ def guess_shared_words(look: Look) -> Reading | None:
     texts = [name for name in names if name != item and columns[name].numbers is None]
     few = [name for name in texts if columns[name].kind in ("few values", "one value", "ids") and not derived(name)]
     block = max(sharing_values(look, few), key=len, default=[])
-    if len(block) < 2:
+    if len(block) < 2 or holds_single_votes(look):
         return None
+    winner = _winner(look, block)
+    kept = _without_nameless(block, winner)
     if item is None and block != names:
         item, _ = find_row_item(look, block)
     others = [name for name in names if name not in (*block, item)]
@@ -385,15 +396,15 @@ def guess_shared_words(look: Look) -> Reading | None:
         look.doubt(
             "every column of a wide table must be an annotator, or be ignored",
             f"{first_few(block)} share values; {first_few(others or odd)} do not",
-            {"raters": tuple(block), "item": (item,) if item else ()},
+            {"raters": kept, "item": (item,) if item else ()},
         )
     elif any(says("label", name) or derived(name) or says("item", name) or says_nothing(name) for name in block):
         look.doubt(
             "columns with the same values must be annotators or questions",
             f"{first_few(block)} may be either",
-            {"raters": tuple(block), "item": (item,) if item else ()},
+            {"raters": kept, "item": (item,) if item else ()},
         )
-    elif (winner := _winner(look, block)) is not None:
+    elif winner is not None:
         look.doubt(
             "every column of a wide table must be an annotator, or be ignored",
             f"{winner!r} is what most of the others say in every row",
