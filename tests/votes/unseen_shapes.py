@@ -1,4 +1,4 @@
-# ruff: noqa: PERF401
+# ruff: noqa: C901, PERF401
 # fmt: off
 """Tables as tools, studies and spreadsheets leave them, written down before anybody looked at what the reader makes of them."""
 
@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .shapes import Shape, Truth, Vote, by_item, described, long_rows, shuffled, table, tally, text, votes, wide_rows
+from .shapes import Shape, Truth, Vote, by_item, long_rows, shuffled, table, tally, text, votes, wide_rows
 
 UNSEEN: list[Shape] = []
 

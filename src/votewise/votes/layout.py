@@ -269,7 +269,10 @@ def _second_row_describes(rows: Sequence[Sequence[str]]) -> bool:
     told = {cell for cell, _ in few}
     values = set().union(*(words for _, words in few))
     return (
-        len(few) > 2 and len(told) == len(few) and not told & (values | {""}) and len(values) < sum(len(w) for _, w in few)
+        len(few) > 2
+        and len(told) == len(few)
+        and not told & (values | {""})
+        and len(values) < sum(len(w) for _, w in few)
     )
 
 
@@ -287,7 +290,9 @@ def _joined_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     if len(rows) < 2 or len(rows[1]) != len(first):
         return tuple(cell or f"column {place}" for place, cell in enumerate(first, 1))
     second = [cell.strip() for cell in rows[1]]
-    over = list(itertools.accumulate(first, lambda before, cell: cell or before))
+    over: list[str] = []
+    for cell in first:
+        over.append(cell or (over[-1] if over else ""))
     names = []
     for place, (group, cell) in enumerate(zip(over, second, strict=True)):
         if over.count(group) == 1 or not cell:

@@ -128,9 +128,9 @@ def _other_numbers(words: pl.Series, numbers: pl.Series) -> pl.Series:
     said = words.drop_nulls()
     if said.head(20).str.contains(_PERCENT).all() and said.str.contains(_PERCENT).all():
         return words.str.strip_chars("% ").str.replace(",", ".", literal=True).cast(pl.Float64) / 100
-    if said.head(20).str.contains(_DECIMAL_COMMA).all() and said.str.contains(_DECIMAL_COMMA).all():
-        if said.str.contains(r",(\d{1,2}|\d{4,})$|^[-+]?0,").any():
-            return words.str.replace(",", ".", literal=True).cast(pl.Float64)
+    with_commas = said.head(20).str.contains(_DECIMAL_COMMA).all() and said.str.contains(_DECIMAL_COMMA).all()
+    if with_commas and said.str.contains(r",(\d{1,2}|\d{4,})$|^[-+]?0,").any():
+        return words.str.replace(",", ".", literal=True).cast(pl.Float64)
     return numbers
 
 

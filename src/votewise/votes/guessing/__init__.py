@@ -13,7 +13,12 @@ from votewise.votes.guessing.lists import guess_lists
 from votewise.votes.guessing.long import guess_long, guess_long_by_name
 from votewise.votes.guessing.look import Doubt as Doubt
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Guess, Look
-from votewise.votes.guessing.numbers import guess_counts, guess_counts_beside, guess_numbers_only, guess_shares_of_number
+from votewise.votes.guessing.numbers import (
+    guess_counts,
+    guess_counts_beside,
+    guess_numbers_only,
+    guess_shares_of_number,
+)
 from votewise.votes.guessing.one_hot import guess_one_hot, is_mark
 from votewise.votes.guessing.survey import guess_grid, guess_items_in_columns, guess_people_in_rows, guess_survey
 from votewise.votes.guessing.wide import guess_numbered_raters, guess_shared_values, guess_shared_words, guess_wide

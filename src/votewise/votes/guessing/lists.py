@@ -18,9 +18,7 @@ def guess_lists(look: Look) -> Reading | None:
     asked, columns = look.asked, look.columns
     pool = [asked.label] if asked.label else [name for name in look.names if not derived(name)]
     pool = [
-        name
-        for name in pool
-        if name == asked.label or not says("annotator", name) or (columns[name].split == "people")
+        name for name in pool if name == asked.label or not says("annotator", name) or (columns[name].split == "people")
     ]
     found = [name for name in pool if _list_like(columns.get(name)) or (asked.label and asked.split)]
     if not found:

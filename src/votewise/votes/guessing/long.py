@@ -108,7 +108,7 @@ def _grid_of_classes(look: Look, item: tuple[str, ...] | None, annotator: str | 
         if no is not None:
             look.doubt(
                 "a row must be a vote",
-                f"each annotator has a row for each of {number} values of {label!r}, and {name!r} says which was chosen",
+                f"each annotator has a row for each of {number} values of {label!r}; {name!r} says which was chosen",
                 {"without": (*look.asked.without, f"{name}={no}"), "label": label},
             )
             return

@@ -136,7 +136,10 @@ def agreement(groups: npt.NDArray[np.int64], column: Column) -> float:
     NaN where no two cells are in a group, or all cells are equal.
     """
     filled = column.cells.is_not_null().to_numpy()
-    values, group = np.unique(column.codes[filled], return_inverse=True)[1], np.unique(groups[filled], return_inverse=True)[1]
+    values, group = (
+        np.unique(column.codes[filled], return_inverse=True)[1],
+        np.unique(groups[filled], return_inverse=True)[1],
+    )
     if not len(values):
         return float("nan")
     pairs = np.unique(group * (int(values.max()) + 1) + values, return_counts=True)[1]
@@ -172,9 +175,24 @@ def holds_single_votes(look: Look) -> bool:
     names = [name for name in look.names if look.rows >= 1.5 * look.columns[name].distinct > 3][:20]
     return any(
         unique_by_design(look, one, other)
-        and any(look.columns[name].is_few and look.columns[name].distinct > 1 for name in names if name not in (one, other))
+        and any(
+            look.columns[name].is_few and look.columns[name].distinct > 1 for name in names if name not in (one, other)
+        )
         for one, other in itertools.combinations(names, 2)
     )
+
+
+def names_the_greatest(look: Look, name: str, others: Sequence[str]) -> bool:
+    """Whether each value of a column stands for one of some columns of numbers, the greatest of its row: a winner."""
+    tables = [look.columns[one].numbers for one in others]
+    if look.rows < ROWS_THAT_TELL or len(others) < 2 or any(one is None for one in tables):
+        return False
+    table = np.column_stack(tables)  # type: ignore[arg-type]
+    greatest = table == table.max(axis=1, keepdims=True)
+    codes = look.columns[name].codes
+    always = [frozenset(np.flatnonzero(greatest[codes == code].all(axis=0))) for code in np.unique(codes)]
+    meant = [next(iter(one)) for one in always if len(one) == 1]
+    return len(always) > 1 and all(always) and len(set(meant)) == len(meant) and 2 * len(meant) > len(always)
 
 
 def first_of(names: Sequence[str]) -> str | None:

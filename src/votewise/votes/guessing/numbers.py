@@ -10,8 +10,15 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, names_a_class, says
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, find_row_item, first_of, holds_single_votes
-from votewise.votes.guessing.wide import check_gaps, on_a_grid
+from votewise.votes.guessing.look import (
+    ROWS_THAT_TELL,
+    Look,
+    find_row_item,
+    first_of,
+    holds_single_votes,
+    names_the_greatest,
+)
+from votewise.votes.guessing.wide import check_gaps, on_a_grid, winner_of, without_nameless
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
 
@@ -74,7 +81,7 @@ def guess_counts_beside(look: Look) -> Reading | None:
 def guess_shares_of_number(look: Look) -> Reading | None:
     """Shares of those who said yes, and how many were asked in another column: their product is whole in each row."""
     columns, asked = look.columns, look.asked
-    item, sure = find_row_item(look, [])
+    item, _ = find_row_item(look, [])
     if item is None or asked.item or look.rows < 8:
         return None
     pairs = []
@@ -168,7 +175,7 @@ def guess_numbers_only(look: Look) -> Reading | None:
     if running and len(meant) - len(running) > 1:
         meant = [name for name in meant if name not in running]
         item = item or running[0]
-    odd = [name for name in meant if derived(name) and name != item]
+    odd = [name for name in meant if name != item and (derived(name) or _is_winner(look, name, meant))]
     if odd and len(meant) - len(odd) > 1 and asked.form is None:
         look.doubt(
             "every column of numbers must be a class, or be ignored",
@@ -179,7 +186,9 @@ def guess_numbers_only(look: Look) -> Reading | None:
     _ratings_doubt(look, meant, item)
     whole = all(columns[name].numbers is None or columns[name].whole for name in meant)
     return Reading(
-        form="counts" if whole else "probabilities", item=(item,) if item else (), classes=tuple(meant) if odd or running else ()
+        form="counts" if whole else "probabilities",
+        item=(item,) if item else (),
+        classes=tuple(meant) if odd or running else (),
     )
 
 
@@ -193,6 +202,11 @@ def _not_counts(look: Look, names: Sequence[str], item: str | None) -> bool:
     elif item is not None and len(names) > 1 and set(columns[item].values) == set(names):
         look.doubt("rows must be items", f"the values of {item!r} are the names of the other columns: a crossing", None)
     return False
+
+
+def _is_winner(look: Look, name: str, block: Sequence[str]) -> bool:
+    others = [one for one in block if one != name]
+    return look.columns[name].distinct <= len(others) > 1 and names_the_greatest(look, name, others)
 
 
 def _numbers_rows(look: Look, name: str) -> bool:
@@ -214,7 +228,8 @@ def _ratings_doubt(look: Look, names: Sequence[str], item: str | None) -> None:
     if look.asked.form is not None or look.rows < 4 or len(names) < 2 or all(map(names_a_class, names)):
         return
     columns = [look.columns[name] for name in names]
-    fix: dict[str, Any] = {"raters": tuple(names), "item": (item,) if item else (), "classes": ()}
+    raters = without_nameless(look, names, winner_of(look, names))
+    fix: dict[str, Any] = {"raters": raters, "item": (item,) if item else (), "classes": ()}
     if len(names) > 2 * look.rows:
         fix = {"item_columns": tuple(names), "annotator": item}
     tables = [column.numbers for column in columns if column.numbers is not None]

@@ -20,6 +20,7 @@ from votewise.votes.guessing.look import (
     same_parts,
     several_valued,
     told_by,
+    unique_by_design,
 )
 from votewise.votes.profile import BITS, Column, determines, joint_codes, unique_pairs
 
@@ -94,7 +95,7 @@ def find_pair(
     recurring = [(name,) for (name,) in items if recurs(look, name)]
     speaking = [(name,) for (name,) in recurring if says("item", name)]
     speaking += [(name,) for (name,) in items if mentions("item", name) and look.columns[name].distinct == look.rows]
-    return first_of(speaking), None
+    return next(iter(speaking), None), None
 
 
 def item_by_content(look: Look, items: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
@@ -144,6 +145,10 @@ def _rival_items(look: Look, best: tuple[str, ...], items: Sequence[tuple[str, .
         and _fits(look, other, person)
         and not same_parts(look, other[0], best[0])
     ]
+    by_design = look.rows >= ROWS_THAT_TELL and look.whole and known("annotator", [person]) and len(best) == 1
+    alone = not rivals and by_design and unique_by_design(look, best[0], person) and not derived(best[0])
+    if alone and not any(_fits(look, other, person) and not same_parts(look, other[0], best[0]) for other in items):
+        return
     if rivals or not says("item", best[0]):
         look.doubt(
             "the item column must be known",
@@ -306,7 +311,7 @@ def people_by_content(
             {"item": (one,), "annotator": other},
         )
         return (one,), other
-    if item is None or not all(name in columns for name in item):
+    if not all(name in columns for name in item):
         return item, None
     for name in look.names:
         if _looks_like_people(look, item, name, label):
@@ -333,7 +338,10 @@ def _item_first(look: Look, one: str, other: str) -> tuple[str, str]:
     better = []
     for name in look.names:
         if name not in (one, other) and columns[name].is_few and columns[name].distinct > 1 and not derived(name):
-            by_one, by_other = agreement(columns[one].codes, columns[name]), agreement(columns[other].codes, columns[name])
+            by_one, by_other = (
+                agreement(columns[one].codes, columns[name]),
+                agreement(columns[other].codes, columns[name]),
+            )
             better.append(by_one - by_other)
     most = max((value for value in better if value == value), key=abs, default=0.0)
     if abs(most) < 0.05:

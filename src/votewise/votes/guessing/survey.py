@@ -64,14 +64,12 @@ def _people_in_rows(look: Look, *, named: bool) -> Reading | None:
     if named != bool(people):
         return None
     answers = [
-        name
-        for name in look.names
-        if columns[name].is_few and name not in (*unlike, *asked.item) and not derived(name)
+        name for name in look.names if columns[name].is_few and name not in (*unlike, *asked.item) and not derived(name)
     ]
     block = _answers_alike(look, answers)
     stems = {stem(name) for name in block}
     asks = len(stems) == 1 and not any(one is None or speaks_of_raters(one) for one in stems)
-    tell = len(block) * look.rows >= 10 * ROWS_THAT_TELL and not any(one and speaks_of_raters(one) for one in stems)
+    tell = len(block) * look.rows >= 10 * ROWS_THAT_TELL and not all(one and speaks_of_raters(one) for one in stems)
     if len(block) < 3 or not (named or asks or tell):
         return None
     by_row, by_column = _agreements(look, block)
@@ -90,8 +88,10 @@ def _people_in_rows(look: Look, *, named: bool) -> Reading | None:
         if name not in (*block, *unlike) and columns[name].is_few and columns[name].distinct > 1 and not derived(name)
     ]
     if not named or by_row > by_column or others:
-        why = f"the answers in {first_few(block)} agree in columns more than in rows" if by_row <= by_column else (
-            f"{person!r} names people, and answers in {first_few(block)} agree in rows more than in columns"
+        why = (
+            f"the answers in {first_few(block)} agree in columns more than in rows"
+            if by_row <= by_column
+            else (f"{person!r} names people, and answers in {first_few(block)} agree in rows more than in columns")
         )
         rest = f"; {first_few(others)} hold others" if others else ""
         look.doubt(

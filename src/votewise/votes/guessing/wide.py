@@ -10,7 +10,15 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, is_unnamed, known, says, says_nothing, speaks_of_raters, stem
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, find_row_item, first_of, holds_single_votes
+from votewise.votes.guessing.look import (
+    ROWS_THAT_TELL,
+    Look,
+    agreement,
+    find_row_item,
+    first_of,
+    holds_single_votes,
+    names_the_greatest,
+)
 from votewise.votes.profile import Column, unique_pairs
 from votewise.votes.reading import Reading
 
@@ -316,10 +324,13 @@ def guess_shared_values(look: Look) -> Reading | None:
     if not groups or item is None or holds_single_votes(look):
         return None
     block = max(groups, key=len)
+    won = [name for name in block if names_the_greatest(look, name, [one for one in block if one != name])]
+    if _rather_counts(look, block) and len(block) > 1 + len(won) > 1:
+        block = [name for name in block if name not in won[:1]]
     if _rather_counts(look, block):
         _check_counts(look, block)
         return Reading(form="counts", item=(item,), classes=tuple(block))
-    block = list(_without_nameless(block, _winner(look, block)))
+    block = list(without_nameless(look, block, winner_of(look, block)))
     look.doubt(
         "columns with the same values must be annotators or questions",
         f"{first_few(block)} may be either",
@@ -329,9 +340,20 @@ def guess_shared_values(look: Look) -> Reading | None:
     return Reading(form="wide", item=(item,), raters=tuple(block))
 
 
-def _without_nameless(block: Sequence[str], winner: str | None) -> tuple[str, ...]:
-    """The columns without the one that says what most others do; somebody with a name may be that good."""
-    return tuple(name for name in block if name != winner or not says_nothing(name))
+def without_nameless(look: Look, block: Sequence[str], winner: str | None) -> tuple[str, ...]:
+    """The columns without those that are no annotators: what most others say, and what has values of its own.
+
+    Somebody with a name may be that good, or that odd.
+    """
+    said = Counter(word for name in block for word in look.columns[name].values)
+    own = {
+        name
+        for name in block
+        if len(block) > 3
+        and any(said[word] == 1 and (look.columns[name].cells == word).sum() > 2 for word in look.columns[name].values)
+    }
+    left = tuple(name for name in block if not says_nothing(name) or (name != winner and name not in own))
+    return left if len(left) > 1 else tuple(block)
 
 
 def crossed(names: Sequence[str]) -> list[list[str]]:
@@ -347,7 +369,7 @@ def crossed(names: Sequence[str]) -> list[list[str]]:
     return []
 
 
-def _winner(look: Look, block: Sequence[str]) -> str | None:
+def winner_of(look: Look, block: Sequence[str]) -> str | None:
     """A column that always says what most of the others say; None if there is none, or too few rows to tell."""
     if len(block) < 4 or look.rows < ROWS_THAT_TELL:
         return None
@@ -378,8 +400,11 @@ def guess_shared_words(look: Look) -> Reading | None:
     block = max(sharing_values(look, few), key=len, default=[])
     if len(block) < 2 or holds_single_votes(look):
         return None
-    winner = _winner(look, block)
-    kept = _without_nameless(block, winner)
+    numbers = [name for name in names if columns[name].numbers is not None and columns[name].distinct < look.rows]
+    if len(numbers) > len(block) and _rather_counts(look, numbers):
+        return None
+    winner = winner_of(look, block)
+    kept = without_nameless(look, block, winner)
     if item is None and block != names:
         item, _ = find_row_item(look, block)
     others = [name for name in names if name not in (*block, item)]
