@@ -389,12 +389,46 @@ def _daily() -> None:
     shape("comparisons of systems", "ab.csv", table([{"source": x.item, "system_a": "ours", "system_b": rng.choice(["base", "gpt"]), "evaluator": x.annotator, "better": {"pos": "a", "neg": "b", "neu": "same"}[x.label]} for x in sparse]), tally([Vote(x.item, "", {"pos": "a", "neg": "b", "neu": "same"}[x.label]) for x in sparse]))
 
 
+
+def _studies_again() -> None:
+    rng = random.Random(81)
+    v = votes(82, items=30, people=9, each=4, classes=("low", "mid", "high"), prefix="", person="")
+    truth = tally(v)
+    shape("crop, surveyor, severity", "survey123.csv", table([{"ObjectID": n + 1, "GlobalID": f"{{{rng.getrandbits(64):x}}}", "plot": f"P{x.item}", "surveyor": f"S{x.annotator}", "severity": x.label, "CreationDate": day(rng), "x": round(rng.uniform(-2, 2), 5), "y": round(rng.uniform(50, 52), 5)} for n, x in enumerate(v)]), {f"P{i}": c for i, c in truth.items()})
+    shape("birds heard on recordings", "xeno.tsv", table([{"recording": f"XC{x.item}", "offset_s": int(x.item) % 7 * 10, "listener_id": x.annotator, "species": x.label, "certain": rng.choice(["y", "n", "y"])} for x in v], "\t"), {f"XC{i}": c for i, c in truth.items()})
+    shape("jury verdicts by session", "mock.csv", table([{"session": int(x.annotator) % 3, "juror": x.annotator, "case": x.item, "guilt": x.label, "minutes": rng.randint(1, 40)} for x in v]), truth)
+    grades = [{"candidate": n, "grader_1": g, "grader_2": min(20, max(0, g + rng.randint(-2, 2)))} for n in range(40) for g in [rng.randint(3, 19)]]
+    shape("exam graded twice, points of 20", "grades.csv", table([{**r, "final": (r["grader_1"] + r["grader_2"]) / 2} for r in grades]), {str(r["candidate"]): dict(Counter([str(r["grader_1"]), str(r["grader_2"])])) for r in grades})
+    shape("emoji reactions counted", "reactions.jsonl", "\n".join(json.dumps({"message_id": i, "channel": rng.choice(["a", "b"]), "reactions": {{"low": "👎", "mid": "😐", "high": "👍"}[c]: n for c, n in row.items()}}) for i, row in truth.items()), {i: {{"low": "👎", "mid": "😐", "high": "👍"}[c]: n for c, n in row.items()} for i, row in truth.items()})
+    shape("votes with names of the voters in cells", "doodle.csv", table([{"proposal": i, **{c: ", ".join(f"p{x.annotator}" for x in g if x.label == c) for c in ("low", "mid", "high")}} for i, g in by_item(v).items()]), None)
+    shape("two spellings of yes", "mixed.csv", table([{"item": x.item, "rater": x.annotator, "ok": {"low": "yes", "mid": "Yes ", "high": "no"}[x.label]} for x in v]), {i: dict(Counter({"yes": c.get("low", 0), "Yes": c.get("mid", 0), "no": c.get("high", 0)})) for i, c in truth.items()})
+    shape("a label in each language", "multi.csv", table([{"id": x.item, "annotatorId": x.annotator, "label_en": x.label, "label_de": {"low": "niedrig", "mid": "mittel", "high": "hoch"}[x.label]} for x in v]), truth)
+    shape("class number and name", "coco.csv", table([{"image_id": x.item, "annotator": x.annotator, "category_id": {"low": 1, "mid": 2, "high": 3}[x.label], "category_name": x.label} for x in v]), truth)
+    shape("annotator name and number", "who.csv", table([{"annotator_id": x.annotator, "annotator_name": f"Name {x.annotator}", "sample_id": x.item, "sample_path": f"d/{x.item}.png", "grade": x.label} for x in v]), truth)
+    shape("time in the first column", "stream.csv", table([{"timestamp": 1.6e9 + 60 * n, "event": "vote", "target": f"post/{x.item}", "actor": f"u{x.annotator}", "payload": x.label} for n, x in enumerate(v)]), {f"post/{i}": c for i, c in truth.items()})
+    shape("nested with several spans", "spans.jsonl", "\n".join(json.dumps({"text": text(rng), "label": [[0, 4, "PER"], [6, 9, "LOC"]]}) for _ in range(12)), None)
+    wide = answers(83, 12, [f"s{n}" for n in range(40)], ["A", "B", "C", "D"])
+    shape("people in columns, hundreds of blanks", "w.csv", table([{"sentence_id": f"s{n}", **{f"annotator{j:02}": (r[n] if (n + j) % 3 == 0 else "") for j, r in enumerate(wide.values())}} for n in range(40)]), tally([Vote(f"s{n}", w, r[n]) for j, (w, r) in enumerate(wide.items()) for n in range(40) if (n + j) % 3 == 0]))
+    shape("people in columns, items in no column", "w.csv", lines([[f"Coder {j}" for j in range(1, 5)], *([r[n] for r in list(wide.values())[:4]] for n in range(40))]), of_answers(dict(list(wide.items())[:4]), [f"s{n}" for n in range(40)]))
+    shape("a table turned, items in a first column called rater", "turned.csv", lines([["rater", *(f"s{n}" for n in range(40))], *([w, *r] for w, r in wide.items())]), of_answers(wide, [f"s{n}" for n in range(40)]))
+    shape("an extra row of units", "units.csv", lines([["item", "rater", "score", "time"], ["", "", "1-4", "s"], *([x.item, x.annotator, {"low": 1, "mid": 2, "high": 4}[x.label], rng.randint(2, 60)] for x in v)]), {i: {{"low": "1", "mid": "2", "high": "4"}[c]: n for c, n in row.items()} for i, row in truth.items()})
+    shape("shares of people and how many", "agg.csv", table([{"clip": i, "n": sum(row.values()), **{f"p_{c}": round(row.get(c, 0) / sum(row.values()), 3) for c in ("low", "mid", "high")}} for i, row in truth.items()]), {i: {f"p_{c}": n / sum(row.values()) for c, n in row.items()} for i, row in truth.items()}, {i: {f"p_{c}": n for c, n in row.items()} for i, row in truth.items()})
+    shape("mean rating and deviation only", "norms.csv", table([{"word": f"w{n}", "V.Mean": round(rng.uniform(1, 9), 2), "V.SD": round(rng.uniform(0.5, 2), 2), "V.N": rng.randint(18, 30)} for n in range(40)]), None)
+    popular = [rng.random() for _ in range(25)]
+    rolls = [{"bill": f"B{n % 25}", "member": f"M{n // 25}", "party": "RDG"[n // 25 % 3], "vote": "Not Voting" if rng.random() < 0.1 else "Yea" if rng.random() < popular[n % 25] else "Nay"} for n in range(300)]
+    shape("votes of a parliament", "rollcall.csv", table(rolls), tally([Vote(r["bill"], r["member"], r["vote"]) for r in rolls]))
+    shape("parliament, a row per member", "rollcall_wide.csv", lines([["member", "party", *(f"B{n}" for n in range(25))], *([f"M{m}", "RDG"[m % 3], *(rolls[m * 25 + n]["vote"] for n in range(25))] for m in range(12))]), tally([Vote(r["bill"], r["member"], r["vote"]) for r in rolls]))
+    fuzzy = [{"doc": x.item, "assessor": x.annotator, "topic": 300 + int(x.item) % 5, "rel": {"low": 0, "mid": 1, "high": 2}[x.label]} for x in v]
+    shape("judgments of relevance", "qrels.csv", table(fuzzy), {i: {{"low": "0", "mid": "1", "high": "2"}[c]: n for c, n in row.items()} for i, row in truth.items()})
+    shape("qrels without names", "qrels.txt", "\n".join(f"{r['topic']} {r['assessor']} d{r['doc']} {r['rel']}" for r in fuzzy) + "\n", {f"d{i}": {{"low": "0", "mid": "1", "high": "2"}[c]: n for c, n in row.items()} for i, row in truth.items()})
+
+
 def _parts(rng: random.Random, total: int, n: int) -> list[int]:
     """Whole numbers that sum to a total."""
     counted = Counter(rng.choices(range(n), weights=[rng.random() ** 2 for _ in range(n)], k=total))
     return [counted[k] for k in range(n)]
 
 
-_makers: tuple[Callable[[], None], ...] = (_preferences, _corpora, _surveys, _platforms, _studies, _daily)
+_makers: tuple[Callable[[], None], ...] = (_preferences, _corpora, _surveys, _platforms, _studies, _daily, _studies_again)
 for _make in _makers:
     _make()

@@ -266,6 +266,11 @@ def _second_row_describes(rows: Sequence[Sequence[str]]) -> bool:
         for cell, column in zip(second, zip(*others, strict=True), strict=True)
         if 0 < len(set(column) - {""}) <= len(others) / 2
     ]
+    columns = list(zip(*others, strict=True))
+    blank = [place for place, cell in enumerate(second) if not cell and all(columns[place])]
+    units = [place for place, cell in enumerate(second) if cell]
+    if len(blank) > 1 and units and all(second[place] not in columns[place] for place in units):
+        return True
     told = {cell for cell, _ in few}
     values = set().union(*(words for _, words in few))
     return (

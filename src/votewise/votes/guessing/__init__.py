@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from votewise.votes.columns import flags_tests, says
 from votewise.votes.guessing.lists import guess_lists
 from votewise.votes.guessing.long import guess_long, guess_long_by_name
-from votewise.votes.guessing.look import Doubt as Doubt
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Guess, Look
+from votewise.votes.guessing.look import Doubt as Doubt
 from votewise.votes.guessing.numbers import (
     guess_counts,
     guess_counts_beside,

@@ -195,7 +195,7 @@ def guess_numbers_only(look: Look) -> Reading | None:
 def _not_counts(look: Look, names: Sequence[str], item: str | None) -> bool:
     """Whether numbers are something else than those of classes: votes in rows, totals, or two raters crossed."""
     columns = look.columns
-    if item is None and holds_single_votes(look):
+    if (item is None or columns[item].distinct < look.rows) and holds_single_votes(look):
         return True
     if len(names) == 1 and item is not None:
         look.doubt("an item must have votes for several classes", f"there is one column of numbers, {names[0]!r}", None)

@@ -16,6 +16,7 @@ from votewise.votes.guessing.look import (
     all_same_parts,
     by_name,
     first_of,
+    holds_single_votes,
     recurs,
     same_parts,
     several_valued,
@@ -94,7 +95,9 @@ def find_pair(
         return (sure_items[0],), None
     recurring = [(name,) for (name,) in items if recurs(look, name)]
     speaking = [(name,) for (name,) in recurring if says("item", name)]
-    speaking += [(name,) for (name,) in items if mentions("item", name) and look.columns[name].distinct == look.rows]
+    if not holds_single_votes(look):
+        once = [(name,) for (name,) in items if look.columns[name].distinct == look.rows]
+        speaking += [one for one in once if mentions("item", one[0])]
     return next(iter(speaking), None), None
 
 
@@ -315,7 +318,7 @@ def people_by_content(
         return item, None
     for name in look.names:
         if _looks_like_people(look, item, name, label):
-            if _is_item_of(look, item, name):
+            if _is_item_of(look, item, name) or _named_wrongly(look, item, name):
                 look.doubt(
                     "the columns of items and annotators must be known",
                     f"{name!r} tells more of a row than {' + '.join(item)} does, as items do",
@@ -334,19 +337,23 @@ def people_by_content(
 
 def _item_first(look: Look, one: str, other: str) -> tuple[str, str]:
     """Item and annotator: answers agree more within items than within annotators; where they do not, items are more."""
-    columns = look.columns
-    better = []
-    for name in look.names:
-        if name not in (one, other) and columns[name].is_few and columns[name].distinct > 1 and not derived(name):
-            by_one, by_other = (
-                agreement(columns[one].codes, columns[name]),
-                agreement(columns[other].codes, columns[name]),
-            )
-            better.append(by_one - by_other)
-    most = max((value for value in better if value == value), key=abs, default=0.0)
+    most = _rather_item(look, one, other)
     if abs(most) < 0.05:
-        most = columns[one].distinct - columns[other].distinct
+        most = look.columns[one].distinct - look.columns[other].distinct
     return (one, other) if most >= 0 else (other, one)
+
+
+def _rather_item(look: Look, one: str, other: str) -> float:
+    """How much more answers agree within one column than within another; below 0 if less."""
+    columns = look.columns
+    found = []
+    for name in look.names:
+        if name in (one, other) or not columns[name].is_few or columns[name].distinct < 2 or derived(name):
+            continue
+        by_one, by_other = agreement(columns[one].codes, columns[name]), agreement(columns[other].codes, columns[name])
+        if max(by_one, by_other) < 1:  # else it describes an item or a person
+            found.append(by_one - by_other)
+    return max((value for value in found if value == value), key=abs, default=0.0)
 
 
 def _is_item_of(look: Look, item: tuple[str, ...], name: str) -> bool:
@@ -357,6 +364,12 @@ def _is_item_of(look: Look, item: tuple[str, ...], name: str) -> bool:
     mine = [one for one in others if told_by(look, (name,), one)]
     theirs = [one for one in others if told_by(look, item, one)]
     return len(mine) > len(theirs) and says("item", name)
+
+
+def _named_wrongly(look: Look, item: tuple[str, ...], name: str) -> bool:
+    """Whether an item has no more than 'id' in its name, and answers agree in the other column instead."""
+    alone = len(item) == 1 and not look.asked.item and not known("item", list(item)) and not mentions("item", item[0])
+    return alone and not orders(name) and _rather_item(look, name, item[0]) > 0.05
 
 
 def _looks_like_people(look: Look, item: tuple[str, ...], name: str, label: str | None) -> bool:

@@ -48,7 +48,9 @@ def guess_numbered_raters(look: Look) -> Reading | None:
         for name, members in raters.items()
         if not (says("annotator", name.replace("#", "")) and len(members) in said)
     }
-    if not raters:
+    # What is numbered are items if each row is one annotator's.
+    people = [name for name in look.names if says("annotator", name) and look.columns[name].distinct == look.rows > 1]
+    if not raters or any(name not in block for name in people for block in raters.values()):
         return None
     return _with_raters(look, raters)
 
