@@ -358,7 +358,7 @@ def _open_frame(source: Any) -> pl.LazyFrame:
         return source
     module = type(source).__module__.partition(".")[0]
     if module == "datasets" and hasattr(source, "with_format"):  # of Hugging Face
-        return pl.DataFrame(source.with_format("arrow")[:]).lazy()
+        return _from_hugging_face(source)
     if module not in ("pandas", "polars", "pyarrow") or not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
             "a table must be a path, a pandas, polars or pyarrow frame, or a NumPy array",
@@ -367,6 +367,25 @@ def _open_frame(source: Any) -> pl.LazyFrame:
         )
     with engine_errors("the frame"):
         return pl.DataFrame(source).lazy() if module != "pandas" else _from_pandas(source)
+
+
+def _from_hugging_face(source: Any) -> pl.LazyFrame:
+    """A data set of Hugging Face; numbers that stand for names of classes become those names."""
+    import polars as pl
+
+    if isinstance(source, dict):
+        raise InputError(
+            "a table must be one split of a data set",
+            f"got {type(source).__name__} with {first_few(list(source))}",
+            f"Choose one, e.g. data[{next(iter(source), 'train')!r}]",
+        )
+    with engine_errors("the data set"):
+        frame = pl.DataFrame(source.with_format("arrow")[:])
+        for name, kind in source.features.items():
+            names = getattr(kind, "names", None)
+            if names is not None and frame.schema[name].is_integer():
+                frame = frame.with_columns(pl.col(name).replace_strict(dict(enumerate(names)), default=None))
+    return frame.lazy()
 
 
 def _from_pandas(frame: Any) -> pl.LazyFrame:
