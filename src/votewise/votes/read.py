@@ -23,6 +23,7 @@ from votewise.votes.forms import READERS, counts, long, wide
 from votewise.votes.forms.rows import filled_down, leave_out
 from votewise.votes.guessing import guess
 from votewise.votes.guessing.look import Doubt, Guess
+from votewise.votes.numbers import is_number_column
 from votewise.votes.profile import SAMPLE, profile
 from votewise.votes.question import UnclearError, needed, question, with_command
 from votewise.votes.reading import Reading, names_in
@@ -304,10 +305,33 @@ def _read_table(source: Any, asked: Reading) -> Votes:
         votes = READERS[plan.form or "long"](table, plan, _rules(plan, classes))
     if plan.form == "long" and not asked.item:
         long.check_row_counter(votes, plan)
+    _check_classes(votes, plan)
     layout = table.layout
     notes = (*(layout.notes if layout is not None else ()), *votes.notes)
     return replace(votes, notes=notes, reading=plan)
 
+
+def _check_classes(votes: Votes, plan: Reading) -> None:
+    """Refuse classes that occur about once each, whoever named the columns: texts, or numbers of a continuous scale."""
+    if plan.classes or plan.bins or votes.counts is None or votes.n_classes <= _MANY_CLASSES:
+        return
+    import polars as pl
+
+    total = int(votes.counts.sum())
+    if 2 * votes.n_classes > total:
+        numbers = is_number_column(pl.Series(votes.classes))
+        raise RuleError(
+            "labels must be classes",
+            f"there are {votes.n_classes:,} different ones in {total:,} votes ({first_few(votes.classes[:3])})",
+            "Pass bins=5 (--label-bins 5) to make classes of numbers, or name the classes with classes= (--classes)"
+            if numbers
+            else "Check which column holds the labels, or name the classes with classes= (--classes)",
+            **({"bins": (5.0,)} if numbers else {}),
+        )
+
+
+# More classes than this are suspect if each occurs about once.
+_MANY_CLASSES = 20
 
 # What a form cannot do without.
 _NEEDED = {
