@@ -423,12 +423,33 @@ def _studies_again() -> None:
     shape("qrels without names", "qrels.txt", "\n".join(f"{r['topic']} {r['assessor']} d{r['doc']} {r['rel']}" for r in fuzzy) + "\n", {f"d{i}": {{"low": "0", "mid": "1", "high": "2"}[c]: n for c, n in row.items()} for i, row in truth.items()})
 
 
+
+def _further() -> None:
+    rng = random.Random(91)
+    v = votes(92, items=36, people=11, each=5, classes=("sarcastic", "sincere"), prefix="", person="")
+    truth = tally(v)
+    shape("sarcasm, country of the rater and date", "s.csv", table([{"Answer ID": n + 7000, "Tweet number": x.item, "Annotator's Prolific ID": f"5f{x.annotator}c", "Country of residence": ["UK", "US", "IE"][int(x.annotator) % 3], "Submitted at": day(rng), "Sarcastic?": x.label} for n, x in enumerate(v)]), truth)
+    shape("lines with quotes of apostrophes", "t.csv", table([{"utt": f"it's '{x.item}'", "who": f"O'{x.annotator}", "tone": x.label} for x in v]), {f"it's '{i}'": c for i, c in truth.items()})
+    rank = answers(93, 9, [f"m{n}" for n in range(15)], ["1", "2", "3", "4", "5", "6", "7"])
+    shape("heatmap of ratings, people across", "matrix.tsv", lines([["Movie", *(f"User{j}" for j in range(1, 10))], *([f"m{n}", *(r[n] for r in rank.values())] for n in range(15))], "\t"), of_answers(rank, [f"m{n}" for n in range(15)]))
+    shape("heatmap with people down, ids of people numeric", "matrix.csv", lines([["user_id", *(f"m{n}" for n in range(15))], *([k + 100, *r] for k, r in enumerate(rank.values()))]), of_answers(rank, [f"m{n}" for n in range(15)]))
+    shape("yes and no as columns of names", "names.csv", table([{"claim": i, "label": max(c, key=c.get), "n_sarcastic": c.get("sarcastic", 0), "n_sincere": c.get("sincere", 0)} for i, c in truth.items()]), {i: {f"n_{k}": n for k, n in c.items()} for i, c in truth.items()})  # type: ignore[arg-type]
+    shape("trust beside each vote", "trust.csv", table([{"unit_id": x.item, "worker": x.annotator, "trust": round(0.6 + int(x.annotator) % 5 / 20, 2), "tainted": "false", "is_sarcastic": x.label} for x in v]), truth)
+    shape("the answer in the header's language", "ru.csv", table([{"текст": f"текст {x.item}", "разметчик": x.annotator, "метка": x.label} for x in v], ";"), {f"текст {i}": c for i, c in truth.items()})
+    shape("three raters and a note of who is right", "adj.csv", table([{"uid": i, "coder_a": g[0].label, "coder_b": g[1].label, "coder_c": g[2].label, "resolved": g[0].label, "resolved_by": rng.choice(["KM", "LB"])} for i, g in by_item(v).items()]), {i: dict(Counter(x.label for x in g[:3])) for i, g in by_item(v).items()})
+    shape("numbers of votes with a share", "ratio.csv", table([{"post": i, "sarcastic": c.get("sarcastic", 0), "sincere": c.get("sincere", 0), "ratio": round(c.get("sarcastic", 0) / 5, 2)} for i, c in truth.items()]), truth)
+    shape("answers with their free text, JSON lines", "r.jsonl", "\n".join(json.dumps({"qid": x.item, "rid": x.annotator, "choice": x.label, "why": text(rng, 8), "ms": rng.randint(900, 9000)}) for x in v), truth)
+    shape("one file of many tasks", "tasks.csv", table([{"task": t, "example": f"{t}-{x.item}", "rater": x.annotator, "answer": x.label} for t in ("irony", "tone") for x in v]), {f"{t}-{i}": c for t in ("irony", "tone") for i, c in truth.items()})
+    shape("who voted how, in words", "sentences.txt", "\n".join(f"On {x.item}, {x.annotator} said {x.label}." for x in v) + "\n", None)
+    shape("accuracy of models", "leaderboard.csv", table([{"model": f"m{n}", "accuracy": round(rng.uniform(0.5, 0.9), 3), "f1": round(rng.uniform(0.4, 0.9), 3), "params": rng.choice([7, 13, 70])} for n in range(20)]), None)
+
+
 def _parts(rng: random.Random, total: int, n: int) -> list[int]:
     """Whole numbers that sum to a total."""
     counted = Counter(rng.choices(range(n), weights=[rng.random() ** 2 for _ in range(n)], k=total))
     return [counted[k] for k in range(n)]
 
 
-_makers: tuple[Callable[[], None], ...] = (_preferences, _corpora, _surveys, _platforms, _studies, _daily, _studies_again)
+_makers: tuple[Callable[[], None], ...] = (_preferences, _corpora, _surveys, _platforms, _studies, _daily, _studies_again, _further)
 for _make in _makers:
     _make()

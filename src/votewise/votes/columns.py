@@ -538,6 +538,7 @@ def speaks_of_raters(stem: str) -> bool:
 def _words_of(name: str) -> list[str]:
     """The words of a name, without the prefixes and marks of tools."""
     bare = re.sub(r"^(input|output|answer|assignment|hit|task|golden)[.:]", "", name.strip(), flags=re.IGNORECASE)
+    bare = re.sub(r"['’]s\b", "", bare)
     return [word for word in re.split(r"[^a-z0-9]+", _canonical(bare)) if word]
 
 

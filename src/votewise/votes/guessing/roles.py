@@ -102,8 +102,17 @@ def find_pair(
 
 
 def item_by_content(look: Look, items: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-    """The item where no name speaks for one, and nobody is known: a column that recurs."""
-    found = next((one for one in items if recurs(look, one[0]) and look.columns[one[0]].kind != "few values"), None)
+    """The item where no name speaks for one, and nobody is known: a column that recurs, in which answers agree."""
+    columns = look.columns
+
+    def is_judged(name: str) -> bool:
+        answers = [one for one in look.names if one != name and columns[one].is_few and columns[one].distinct > 1]
+        return look.rows < ROWS_THAT_TELL or any(agreement(columns[name].codes, columns[one]) > 0.1 for one in answers)
+
+    found = next(
+        (one for one in items if recurs(look, one[0]) and columns[one[0]].kind != "few values" and is_judged(one[0])),
+        None,
+    )
     if found is not None:
         look.doubt("the item column must be known", f"{found[0]!r} may be", {"item": found})
     return found
@@ -363,7 +372,7 @@ def _is_item_of(look: Look, item: tuple[str, ...], name: str) -> bool:
     others = [one for one in look.names if one not in (*item, name) and look.columns[one].distinct > 1]
     mine = [one for one in others if told_by(look, (name,), one)]
     theirs = [one for one in others if told_by(look, item, one)]
-    return len(mine) > len(theirs) and says("item", name)
+    return len(mine) > len(theirs) and says("item", name) and not mentions("annotator", name)
 
 
 def _named_wrongly(look: Look, item: tuple[str, ...], name: str) -> bool:
