@@ -17,6 +17,9 @@ from votewise.votes.reading import Reading
 # Fewer rows than this are too few to tell how often anything recurs.
 ROWS_THAT_TELL = 10
 
+# Among more columns of numbers no winner is looked for.
+_MOST_CLASSES = 40
+
 
 @dataclass(frozen=True)
 class Doubt:
@@ -185,7 +188,7 @@ def holds_single_votes(look: Look) -> bool:
 def names_the_greatest(look: Look, name: str, others: Sequence[str]) -> bool:
     """Whether each value of a column stands for one of some columns of numbers, the greatest of its row: a winner."""
     tables = [look.columns[one].numbers for one in others]
-    if look.rows < ROWS_THAT_TELL or len(others) < 2 or any(one is None for one in tables):
+    if look.rows < ROWS_THAT_TELL or not 2 <= len(others) <= _MOST_CLASSES or any(one is None for one in tables):
         return False
     table = np.column_stack(tables)  # type: ignore[arg-type]
     greatest = table == table.max(axis=1, keepdims=True)
