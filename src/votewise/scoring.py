@@ -108,13 +108,13 @@ def _binned_error(
 
 def _classwise_error(p: FloatArray, q: FloatArray, bins: int, draws: Resamples | None) -> Interval:
     """The equal-mass calibration error of each class's probability against its vote share, mean over classes."""
-    value, resampled = 0.0, 0.0
+    value, resampled = 0.0, np.zeros(1)
     for people, model in zip(p.T, q.T, strict=True):
         bin_of, shared = calibration.equal_mass_bins(model, people, bins)
         value += float(np.abs(np.bincount(bin_of, weights=shared - model)).sum()) / p.size
         if draws is not None:
             gaps = draws.means(shared - model, bin_of, int(bin_of.max()) + 1)
-            resampled += np.abs(gaps).sum(axis=1) / p.shape[1]
+            resampled = resampled + np.abs(gaps).sum(axis=1) / p.shape[1]
     return Interval(value) if draws is None else centred_interval(value, resampled, least=0, most=1)
 
 

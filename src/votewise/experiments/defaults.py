@@ -31,27 +31,31 @@ _BLOCK = 1024
 # Seeds hold out fifths of the items in turn.
 FOLDS = 5
 
-# Share of the items that choose the best epoch. They are neither trained on nor scored.
-_CHOOSING = 0.1
+# Share of the items that choose the epoch. They are neither trained on nor scored.
+CHOOSING = 0.1
 
 
 def default_grid(
-    methods: tuple[str, ...], seeds: int, *, model: str, held_out: float | None = None, at: str = "last"
+    methods: tuple[str, ...], seeds: int, *, model: str, held_out: float | None = None, at: str = "best"
 ) -> Grid:
     """A comparison in which seeds hold out every item in turn, unless a share to hold out is given.
+
+    No choice looks at a vote on an item that is scored: its votes choose neither the epoch, nor a temperature, nor even
+    whether it is scored, as they would if each side of a split got its share of each majority.
 
     Args:
         methods: names, perhaps with options, the baseline first.
         seeds: number of seeds per method; `FOLDS` of them hold out every item once.
         model: name of the model, perhaps with options.
         held_out: share of the items that each seed draws, holds out and scores.
-        at: epoch that will be scored, "last" or "best"; a tenth of the items choose the best.
+        at: epoch that will be scored, "best" or "last"; a tenth of the items, neither trained on nor scored, choose the
+            best.
     """
-    check_choice("--at", at, ("last", "best"))
-    selected = _CHOOSING if at == "best" else 0.0
+    check_choice("--at", at, ("best", "last"))
+    selected = CHOOSING if at == "best" else 0.0
     if held_out is None:
-        return Grid(methods, range(seeds), models=(model,), selected=selected, folds=FOLDS)
-    return Grid(methods, range(seeds), models=(model,), selected=selected, held_out=held_out)
+        return Grid(methods, range(seeds), models=(model,), selected=selected, folds=FOLDS, blind=True)
+    return Grid(methods, range(seeds), models=(model,), selected=selected, held_out=held_out, blind=True)
 
 
 def default_recipe(

@@ -160,7 +160,7 @@ def vote_ece(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) 
 def classwise_vote_ece(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float:
     """The mean over classes of each class's calibration error against votes, after Kull et al. (2019).
 
-    That of class k is sum_b (n_b / N) |mean p_k - mean q_k|, over equal-mass bins of q_k. Unlike `vote_ece` it also sees
+    That of class k is sum_b (n_b / N) |mean p_k - mean q_k|, over equal-mass bins of q_k. Unlike `vote_ece` it sees
     probabilities that go to the wrong one of the classes that are not predicted.
 
     Example:

@@ -158,7 +158,8 @@ METRICS: dict[str, Metric] = {
         lower=None, range=(0, 1),
     ),
     "ece_equal_width": Metric(
-        ece_equal_width, "label", "ECE, equal width (true label)", "ECE, equal width", "the same over bins of equal width",
+        ece_equal_width, "label", "ECE, equal width (true label)", "ECE, equal width",
+        "the same over bins of equal width",
         lower=True, range=(0, 1),
     ),
     "smooth_ece": Metric(
