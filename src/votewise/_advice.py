@@ -76,8 +76,8 @@ def advise_on_curves(
         advice.append(Advice("overfits", sentence, tuple(turned)))
         if at == "last" and baseline in turned and len(shapes) > 1:
             sentence = (
-                f"the baseline, {words[baseline]}, is one of them, so that others may be ahead of it only because their "
-                "labels regularise. Compare at the best epoch before believing that."
+                f"the baseline, {words[baseline]}, is one of them: others may be ahead of it only because their labels "
+                "regularise. Compare at the best epoch before believing that."
             )
             advice.append(Advice("baseline overfits", sentence, (baseline,)))
     if falling:

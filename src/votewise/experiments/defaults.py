@@ -83,7 +83,11 @@ def default_recipe(
     changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if material.encoder is not None:
         return replace(_encoder_recipe(material, augment=augment, device=choose_device(device)), **changes)
-    recipe = TrainConfig()
+    recipe = TrainConfig(
+        learning_rate=3e-3 if material.kind == "text" else 1e-3,
+        weight_decay=3.0 if material.kind == "text" else 5.0,
+        decayed="weights",
+    )
     if material.kind == "images":
         mean, std = recipe_channel_statistics(material)
         recipe = TrainConfig(
