@@ -180,9 +180,8 @@ def print_verdict(costs: list[np.ndarray], cells: list[tuple[str, list[Cell]]], 
     learnt = [(name, each) for name, each in cells if any((cell.no_model - cell.chosen).mean() > 0 for cell in each)]
     behind = [name for name, each in learnt if any((cell.no_model - cell.chosen).mean() <= 0 for cell in each)]
     none = [name for name, _ in cells if name not in dict(learnt)]
-    print(
-        f"some method beats no model in {len(learnt)} of {len(cells)} cells, and every method in {len(learnt) - len(behind)}"
-    )
+    every = len(learnt) - len(behind)
+    print(f"some method beats no model in {len(learnt)} of {len(cells)} cells, and every method in {every}")
     for told, names in (("some method is behind no model", behind), ("no method beats no model", none)):
         if names:
             print(f"{told}: {'; '.join(names)}")
