@@ -83,7 +83,7 @@ def advise_on_curves(
     if falling:
         told = listed([f"{words[name]} (by {format_number(shape.gained)})" for name, shape in falling.items()])
         sentence = (
-            f"the loss was still falling in the last quarter of {epochs} epochs: {told}. Pass more, such as "
+            f"the loss still fell in the second half of {epochs} epochs: {told}. Pass more, such as "
             f"--epochs {2 * epochs}."
         )
         advice.append(Advice("still learning", sentence, tuple(falling)))

@@ -195,6 +195,12 @@ def split_items(run: Run, data: Prepared) -> Split:
     train, selection = rest, rest[:0]
     if run.selected:
         share = run.selected / (1 - run.held_out)
+        if not 0 < round(share * len(rest)) < len(rest):
+            raise InputError(
+                "choosing the epoch takes at least one item that is neither trained on nor scored",
+                f"{run.selected:g} of {votes.n_items} items is none",
+                "Take more items, or the last epoch (--at last)",
+            )
         kept, chosen = votes.take(rest).split(share, seed=run.seed, strata=labels[rest])
         train, selection = rest[kept], rest[chosen]
     if run.helper is not None:

@@ -92,14 +92,14 @@ class TrainedModel:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What is wrong with the model, although it can be used, and what to change."""
-        sentences = []
         loss = math.nan if self.scores is None else self.scores.metrics["soft_nll"].value
         if math.isinf(loss):
-            sentences.append(
+            return (
                 "soft_nll is infinite: the model gives zero probability to classes that people chose, so its training "
-                "has probably diverged. Lower --learning-rate, or check the inputs."
+                "has probably diverged. Lower --learning-rate, or check the inputs.",
             )
-        elif loss >= self.no_model:
+        sentences = []
+        if loss >= self.no_model:
             sentences.append(
                 f"the model does no better than the average vote shares, which need no model (soft NLL {loss:.3f} "
                 f"against {self.no_model:.3f}). {another_model(self.config.model)}."
@@ -113,8 +113,8 @@ class TrainedModel:
             )
         if shape is not None and shape.shape == "falling":
             sentences.append(
-                f"the model was still learning: its loss fell by {shape.gained:.3f} over the last quarter of the "
-                f"epochs. Pass more --epochs, such as {2 * self.config.recipe.epochs}."
+                f"the model was still learning: its loss fell by {shape.gained:.3f} in the second half of the epochs. "
+                f"Pass more, such as --epochs {2 * self.config.recipe.epochs}."
             )
         return tuple(sentences)
 
@@ -189,8 +189,9 @@ def train_model(
         of_chosen = _logits(model, config, data.inputs[split.selection])
         _refuse_diverged(model, of_chosen, epoch)
         config = replace(config, temperature=fit_temperature(data.votes.probs[split.selection], of_chosen))
-    probs = predict(model, config, data.inputs[split.held_out])
-    _refuse_diverged(model, probs, epoch)
+    of_held_out = _logits(model, config, data.inputs[split.held_out])
+    _refuse_diverged(model, of_held_out, epoch)
+    probs = scaled_softmax(of_held_out, config.temperature) if len(of_held_out) else of_held_out
     rows = job.train
     if refit:
         everything = replace(run, held_out=0.0, selected=0.0, folds=0)
@@ -208,14 +209,15 @@ def train_model(
     if votes is not None:
         mean = np.delete(data.votes.probs, split.held_out, axis=0).mean(axis=0)
         no_model = metrics.soft_nll(votes.probs, np.tile(mean / mean.sum(), (votes.n_items, 1)))
-    learning = [metrics.soft_nll(job.selection, softmax(each[: len(job.selection)])) for each in trained.logits]
+    judged = len(job.selection)
+    learning = [metrics.soft_nll(job.selection, softmax(each[:judged])) for each in trained.logits] if judged else []
     model = model.to("cpu")
     if data.encoder is not None:
         model, saved = with_encoder(model, *data.encoder, data.kind)
         config = replace(config, encoder=saved)
     return TrainedModel(
         model.eval(), config, len(rows), split.held_out, votes, probs, no_model,
-        np.array(learning if len(job.selection) else []),
+        np.array(learning),
     )  # fmt: skip
 
 

@@ -218,8 +218,8 @@ def _figures(findings: Findings, number: int) -> list[Figure]:
                 f"Vote share by confidence: {title}",
                 (Panel("", "confidence", "share of votes, same class", reliability, diagonal=True),),
                 "Reliability: the share of votes for the predicted class by the model's confidence in it, over bins of "
-                "equal mass; mean over seeds, band from lowest to highest. On the dotted line a model is as sure as "
-                "people agree.",
+                "equal mass; mean over the items of all seeds, band from the lowest seed to the highest. On the dotted "
+                "line a model is as sure as people agree.",
             )
         )
     return figures

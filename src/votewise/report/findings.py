@@ -20,9 +20,8 @@ from votewise.report.items import hardest_items
 from votewise.statistics import LearningShape, PairedTest, Sample, Spread, adjusted, learning_shape, paired_test
 from votewise.statistics.decide import MARGINS, Decision, Hypothesis, decide
 
-# Reliability is drawn over at most so many bins of equal mass, of at least so many items of each run on average: fewer
-# would show chance.
-_BINS, _LEAST_ITEMS = 15, 20
+# Reliability is drawn over at most so many bins of equal mass, of at least so many items: fewer would show chance.
+_BINS, _LEAST_ITEMS = 15, 10
 
 # A score of finished runs that is no function of votes and predictions alone: `experiments.run` records it.
 SCALED = "scaled_soft_nll"
@@ -234,7 +233,7 @@ def _band(name: str, x: npt.NDArray[Any], lines: Sequence[FloatArray]) -> Curve:
 
 
 def _reliability(name: str, runs: Sequence[tuple[FloatArray, FloatArray]]) -> Curve | None:
-    """Share of votes for the predicted class by confidence: mean over runs, from the lowest to the highest.
+    """Share of votes for the predicted class by confidence: mean over items, band from the lowest run to the highest.
 
     All runs share their bins, which have equal mass over all runs. None where the items fill no two bins.
 
@@ -244,12 +243,12 @@ def _reliability(name: str, runs: Sequence[tuple[FloatArray, FloatArray]]) -> Cu
     """
     confidence, share = (np.concatenate(parts) for parts in zip(*runs, strict=True))
     number = np.repeat(np.arange(len(runs)), [len(one) for one, _ in runs])
-    bin_of = bins_of_equals(confidence, min(_BINS, max(len(confidence) // (_LEAST_ITEMS * len(runs)), 1)))
+    bin_of = bins_of_equals(confidence, min(_BINS, max(len(confidence) // _LEAST_ITEMS, 1)))
     bins = int(bin_of.max()) + 1
     if bins < 2:
         return None
     cell = number * bins + bin_of
     items, total = (np.bincount(cell, weights, len(runs) * bins).reshape(-1, bins) for weights in (None, share))
     means = np.divide(total, items, out=np.full(total.shape, np.nan), where=items > 0)
-    middle = np.bincount(bin_of, confidence) / np.bincount(bin_of)
-    return Curve(name, middle, np.nanmean(means, axis=0), np.nanmin(means, axis=0), np.nanmax(means, axis=0))
+    middle, height = (np.bincount(bin_of, values) / np.bincount(bin_of) for values in (confidence, share))
+    return Curve(name, middle, height, np.nanmin(means, axis=0), np.nanmax(means, axis=0))

@@ -18,11 +18,11 @@ Shape = Literal["turned", "flat", "falling"]
 # as much (the study allows 0.01), and deliveries differ by about as much, so that less is not worth a word.
 TURNED = 0.01
 
-# A curve that still gains this much over the last quarter of its epochs, and is lowest at its end, would have gained
-# from more of them. Over that quarter the cosine leaves 4.5 % of the sum of all learning rates, so that a model which
-# has found its place hardly moves there.
-FALLING = 0.01
-LAST_PART = 0.25
+# A curve that fell this much in the second half of its epochs would have gained from more of them. Under a cosine that
+# half holds 18 % of the sum of all learning rates, so that a curve may look flat at its end and yet be far from its
+# lowest. On words, comments and photographs trained for 3 to 40 epochs, twice as many gained about as much again as the
+# second half had. Twice what choosing an epoch may cost is worth a word.
+FALLING = 0.02
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LearningShape:
         shape: "turned", "falling" or "flat".
         lowest: the epoch of the lowest loss, counted from 1.
         lost: how far the last loss is above the lowest.
-        gained: how far the loss fell over the last quarter of the epochs; negative if it rose.
+        gained: how far the loss fell in the second half of the epochs; negative if it rose.
     """
 
     shape: Shape
@@ -53,7 +53,7 @@ def learning_shape(losses: npt.ArrayLike) -> LearningShape:
     curve = np.asarray(losses, dtype=np.float64)
     curve = np.where(np.isnan(curve), np.inf, curve)
     lowest, last = int(curve.argmin()), float(curve[-1])
-    before = float(curve[len(curve) - 1 - math.ceil(LAST_PART * len(curve))]) if len(curve) > 1 else last
+    before = float(curve[len(curve) // 2 - 1]) if len(curve) > 1 else last
     lost = last - float(curve[lowest]) if math.isfinite(last) else math.inf
     gained = before - last if math.isfinite(before) or math.isfinite(last) else -math.inf
     shape: Shape = "flat"
