@@ -177,7 +177,7 @@ def print_verdict(costs: list[np.ndarray], cells: list[tuple[str, list[Cell]]], 
     cost = float(np.concatenate(costs).mean())
     verdict = "within" if cost <= ALLOWED else "NOT within"
     print(f"seeds: {seeds}; the chosen epoch costs {cost:.4f} on average, {verdict} {ALLOWED}")
-    learnt = [(name, each) for name, each in cells if any((cell.no_model - cell.chosen).mean() > 0 for cell in each)]
+    learnt = [(name, each) for name, each in cells if any(is_above_zero(cell.no_model - cell.chosen) for cell in each)]
     behind = [name for name, each in learnt if any((cell.no_model - cell.chosen).mean() <= 0 for cell in each)]
     none = [name for name, _ in cells if name not in dict(learnt)]
     every = len(learnt) - len(behind)
@@ -185,6 +185,12 @@ def print_verdict(costs: list[np.ndarray], cells: list[tuple[str, list[Cell]]], 
     for told, names in (("some method is behind no model", behind), ("no method beats no model", none)):
         if names:
             print(f"{told}: {'; '.join(names)}")
+
+
+def is_above_zero(values: np.ndarray) -> bool:
+    """Whether a mean is more than two standard errors above zero; that of one seed by itself."""
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return bool(values.mean() > 2 * error)
 
 
 def with_error(values: np.ndarray) -> str:

@@ -25,6 +25,10 @@ _CROP = 1 / 8
 _STEPS = 20
 _LEAST_BATCH = 16
 
+# A table with this many columns, such as one of an encoder's features, overfits within a few epochs of a few thousand
+# items unless weights decay fast; one of a few columns cannot, and would underfit.
+_WIDE = 128
+
 # Images summed at a time.
 _BLOCK = 1024
 
@@ -69,6 +73,9 @@ def default_recipe(
 ) -> TrainConfig:
     """A recipe that suits small data of the material's kind; arguments that are given replace its values.
 
+    Those of texts, of wide tables and of frozen encoders were chosen on 400 to 7,500 items with few votes, so that the
+    curve does not turn before its end, or hardly does (benchmarks/defaults.py, docs/training.md).
+
     Args:
         material: the training data.
         epochs: passes over the items.
@@ -83,9 +90,10 @@ def default_recipe(
     changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if material.encoder is not None:
         return replace(_encoder_recipe(material, augment=augment, device=choose_device(device)), **changes)
+    wide = material.kind == "features" and material.inputs.shape[1] >= _WIDE
     recipe = TrainConfig(
-        learning_rate=3e-3 if material.kind == "text" else 1e-3,
-        weight_decay=3.0 if material.kind == "text" else 5.0,
+        learning_rate=1e-3 if wide else 3e-3,
+        weight_decay=7.0 if wide else 3.0 if material.kind == "text" else 1.0,
         decayed="weights",
     )
     if material.kind == "images":
@@ -131,7 +139,7 @@ def _encoder_recipe(material: Prepared, *, augment: bool, device: str) -> TrainC
     label, folder = material.encoder
     if EncoderLabel.parse(label).way == "frozen":
         return TrainConfig(
-            epochs=20, batch_size=32, learning_rate=3e-4, weight_decay=3.0, decayed="weights", schedule="step"
+            epochs=20, batch_size=32, learning_rate=5e-4, weight_decay=6.0, decayed="weights", schedule="step"
         )
     recipe = TrainConfig(
         epochs=8,
