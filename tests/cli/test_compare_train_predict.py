@@ -549,6 +549,30 @@ def test_training_on_everything(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert "entropy correlation" in out
 
 
+def test_temperature_and_refit_from_train_to_predict(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = ("train", "votes.csv", "--features", "features.csv", "-m", "soft", "--epochs", "30", "-o", "m.safetensors")
+    plain = told(capsys, *train)
+    assert (plain["temperature"], plain["refitted"], plain["epochs"]) == (1.0, False, 30)
+    scaled = told(capsys, *train, "--temperature", "--refit")
+    assert scaled["temperature"] != 1.0
+    assert (scaled["refitted"], scaled["trained_on"], scaled["epoch"]) == (True, 60, plain["epoch"])
+    predict = ("predict", "m.safetensors", "--features", "features.csv", "-o", "p.npy")
+    assert told(capsys, *predict)["temperature"] == scaled["temperature"]
+    with_it = np.load("p.npy")
+    assert told(capsys, *predict, "--temperature", "1")["temperature"] == 1.0
+    logarithms = np.log(np.load("p.npy")) / scaled["temperature"]  # type: ignore[operator]
+    np.testing.assert_allclose(with_it, np.exp(logarithms) / np.exp(logarithms).sum(axis=1, keepdims=True), rtol=1e-6)
+    assert complaint(capsys, *predict, "--temperature", "0") == (
+        "--temperature must be a number from 0.01 to 100, but got 0.0. Pass one in that range."
+    )
+    assert main([*train, "--temperature", "--refit"]) == 0
+    out = capsys.readouterr().out
+    assert f"epoch {plain['epoch']} of 30, trained on 60 items, temperature " in out
+    assert "The scores are those of the model that chose the epoch, which had not seen these items:" in out
+    last = told(capsys, *train, "--at", "last")
+    assert (last["epoch"], last["trained_on"]) == (30, 48)
+
+
 def test_ids_are_predicted_as_the_votes_write_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     votes = pl.read_csv("votes.csv").with_columns(pl.col("item") + ".png")
     votes.write_csv("named.csv")
