@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from votewise.experiments.demo import VOTES, demo_data, demo_grid
 from votewise.experiments.run import train_run
 
 METHODS = ("soft", "multipass", "sls", "soft-smoothed", "dirichlet-fitted")
-LIGHT = {"learning_rate": 1e-2, "weight_decay": 1e-4}
+LIGHT: dict[str, Any] = {"learning_rate": 1e-2, "weight_decay": 1e-4}
 RECIPES = ((10, "demo"), (20, "demo"), (60, "demo"), (20, "light"))
 TOY_RECIPES = ((1, "demo"),)
 POINTS = ("best", "last")
