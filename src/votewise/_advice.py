@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,21 +69,21 @@ def advise_on_curves(
         fewer = min(max(2 * max(shape.lowest for shape in turned.values()), 1), epochs)
         shorter = f", or --epochs {fewer}" if fewer < epochs else ""
         if at == "last":
-            sentence = f"within {epochs} epochs these overfit: {told}. Pass --at best{shorter}."
+            sentence = f"Within {epochs} epochs these overfit: {told}. Pass --at best{shorter}."
         else:
             what = f" --epochs {fewer} takes less time." if fewer < epochs else ""
-            sentence = f"within {epochs} epochs these overfit: {told}. Scores are from before.{what}"
+            sentence = f"Within {epochs} epochs these overfit: {told}. Scores are from before.{what}"
         advice.append(Advice("overfits", sentence, tuple(turned)))
         if at == "last" and baseline in turned and len(shapes) > 1:
             sentence = (
-                f"the baseline, {words[baseline]}, is one of them: others may be ahead of it only because their labels "
+                f"The baseline, {words[baseline]}, is one of them: others may be ahead of it only because their labels "
                 "regularise. Compare at the best epoch before believing that."
             )
             advice.append(Advice("baseline overfits", sentence, (baseline,)))
     if falling:
         told = listed([f"{words[name]} (by {format_number(shape.gained)})" for name, shape in falling.items()])
         sentence = (
-            f"the loss still fell in the second half of {epochs} epochs: {told}. Pass more, such as "
+            f"The loss still fell in the second half of {epochs} epochs: {told}. Pass more, such as "
             f"--epochs {2 * epochs}."
         )
         advice.append(Advice("still learning", sentence, tuple(falling)))
@@ -108,14 +108,14 @@ def advise_on_levels(
     best = min(losses, key=lambda name: losses[name].mean)
     if losses[best].mean >= no_model:
         sentence = (
-            f"with this recipe nothing can be said about methods, since none learnt anything. {another_model(model)}."
+            f"With this recipe nothing can be said about methods, since none learnt anything. {another_model(model)}."
         )
         return [Advice("nothing learnt", sentence, tuple(losses))]
     closed = (no_model - losses[best].mean) / max(no_model - people, 1e-12)
     if closed >= WEAK or not others or any(_differ(losses[name].less(losses[baseline])) for name in others):
         return []
     sentence = (
-        f"the model is too weak to tell methods apart: the best closes {closed:.0%} of the gap between no model "
+        f"The model is too weak to tell methods apart: the best closes {closed:.0%} of the gap between no model "
         f"({format_number(no_model)}) and the votes themselves ({format_number(people)}), and all are level with "
         f"{words[baseline]}. {another_model(model)}."
     )
@@ -132,8 +132,3 @@ def _differ(difference: Sample) -> bool:
         return False
     error = 0.0 if difference.n == 1 else difference.error
     return abs(difference.mean) >= max(LEVEL, 2 * error)
-
-
-def sentences(advice: Sequence[Advice]) -> tuple[str, ...]:
-    """What is advised, one sentence each, as it is shown below a verdict."""
-    return tuple(one.sentence[:1].upper() + one.sentence[1:] for one in advice)

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import astuple
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from oracles import scores
 from strategies import distributions, labelled, pairs
 from votewise import InputError, metrics
+from votewise.data import load_popquorn, load_vader
 from votewise.metrics.ranking import pearson_influence, spearman_influence
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -564,3 +566,18 @@ def test_the_reliability_curve_is_the_slow_one_without_ties() -> None:
     np.testing.assert_allclose(curve.share, shares, atol=1e-12)
     gaps = np.abs(curve.confidence - curve.share) * curve.items / 103
     assert math.isclose(float(gaps.sum()), metrics.vote_ece(p, q, bins=10), abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "against_the_majority"), [("words", 0.295), ("POPQUORN", 0.366)])
+def test_the_votes_themselves_are_calibrated_against_votes_and_not_against_the_majority(
+    name: str, against_the_majority: float, data_folder: Path
+) -> None:
+    if name == "POPQUORN" and not (data_folder / "popquorn_offensiveness.csv").is_file():
+        pytest.skip(f"{data_folder} lacks POPQUORN")
+    shares = (load_vader() if name == "words" else load_popquorn("offensiveness", data_folder)).votes.probs
+    majority = shares.argmax(axis=1)
+    assert metrics.vote_ece(shares, shares) < 1e-12
+    assert metrics.classwise_vote_ece(shares, shares) < 1e-12
+    assert np.allclose((curve := metrics.vote_reliability(shares, shares)).share, curve.confidence)
+    for error in (metrics.ece, metrics.ece_equal_width):
+        assert math.isclose(error(majority, shares), against_the_majority, abs_tol=0.002)

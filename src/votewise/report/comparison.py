@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from votewise._advice import Advice, sentences
+from votewise._advice import Advice
 from votewise._checks import check_choice
 from votewise._errors import InputError, VotewiseError
 from votewise._text import counted, format_difference, format_number, format_p, listed
@@ -100,7 +100,7 @@ def compare_results(
         scored = coverage_sentence(findings)
         blocks += [Text(heading=findings.condition.title), _table(findings)]
         blocks += [Text((scored,), role="note")] if scored else []
-        blocks += [Text(sentences(advice[number - 1]), role="advice")] if advice[number - 1] else []
+        blocks += [Text(tuple(one.sentence for one in advice[number - 1]), role="advice")] if advice[number - 1] else []
         blocks += _figures(findings, number)
     # Of several numbers of votes the fewest, where methods differ most.
     for findings in {one.condition.factors.get("data"): one for one in compared}.values():
