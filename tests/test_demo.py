@@ -88,7 +88,7 @@ def test_demo(tmp_path: Path) -> None:
 
 
 def test_the_demo_is_a_grid_with_redrawn_votes() -> None:
-    """Its last epoch, as a user would train the same model by hand."""
+    """Its last epoch, as a user would train the same model by hand: without the items to be scored or to choose."""
     _, data = demo_data()
     runs = demo_grid(2).runs(data, TrainConfig(epochs=2))
     assert [(run.seed, run.votes, run.label) for run in runs[:5]] == [
@@ -96,7 +96,10 @@ def test_the_demo_is_a_grid_with_redrawn_votes() -> None:
     ]  # fmt: skip
     assert len(runs) == 16
     record = train_run(runs[6], data)
-    kept, held_out = data.votes.split(0.2, seed=0)
+    nothing = np.zeros(data.votes.n_items)
+    held_out = np.flatnonzero(data.votes.folds(5, seed=0, strata=nothing) == 0)
+    rest = np.setdiff1d(np.arange(data.votes.n_items), held_out)
+    kept = rest[data.votes.take(rest).split(0.1 / 0.8, seed=0, strata=nothing[rest])[0]]
     few = data.votes.take(kept).subsample(3, seed=0)
     model = build_model(lambda: NgramNet(5), seed=0)
     inputs = torch.tensor(data.inputs)
