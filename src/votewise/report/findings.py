@@ -21,7 +21,7 @@ from votewise.statistics import LearningShape, PairedTest, Sample, Spread, adjus
 from votewise.statistics.decide import MARGINS, Decision, Hypothesis, decide
 
 # Reliability is drawn over at most so many bins of equal mass, of at least so many items: fewer would show chance.
-_BINS, _LEAST_ITEMS = 15, 10
+_BINS, _LEAST_ITEMS = 15, 20
 
 # A score of finished runs that is no function of votes and predictions alone: `experiments.run` records it.
 SCALED = "scaled_soft_nll"
