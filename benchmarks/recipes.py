@@ -23,7 +23,7 @@ from votewise.experiments.run import train_run
 
 METHODS = ("soft", "multipass", "sls", "soft-smoothed", "dirichlet-fitted")
 LIGHT: dict[str, Any] = {"learning_rate": 1e-2, "weight_decay": 1e-4}
-RECIPES = ((10, "demo"), (20, "demo"), (60, "demo"), (20, "light"))
+RECIPES = ((20, "demo"), (20, "light"))
 TOY_RECIPES = ((1, "demo"),)
 POINTS = ("best", "last")
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from votewise._text import format_number, listed
 from votewise.statistics import LearningShape, Sample
+from votewise.statistics.decide import MARGINS
 
 Kind = Literal["overfits", "baseline overfits", "still learning", "nothing learnt", "too weak"]
 
@@ -17,8 +18,8 @@ Kind = Literal["overfits", "baseline overfits", "still learning", "nothing learn
 # 1,500 photographs closed a fourth of it, with all methods level; frozen features of the same photographs nine tenths.
 WEAK = 1 / 3
 
-# Two methods are level unless they differ by this much in soft NLL, and by twice the standard error of the difference.
-LEVEL = 0.01
+# Two methods differ if their soft NLL does by this much, and by twice the standard error of the difference.
+LEVEL = MARGINS["soft NLL"]
 
 
 @dataclass(frozen=True)
