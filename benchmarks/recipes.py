@@ -1,37 +1,38 @@
 """How much the demo's result depends on its recipe: `python benchmarks/recipes.py [SEEDS] [--toy]`.
 
-Prints soft NLL on held-out items after the last epoch (mean over seeds) for several lengths of training and strengths
-of dropout, with many and few votes per item, and how much hard deliveries and smoothed shares gain over soft labels.
-This takes a few minutes on 2 cores; --toy trains every network for one epoch, to see that all runs.
+Prints soft NLL on held-out items for several lengths of training with the demo's recipe, and with one that hardly
+regularises, with many and few votes per item, and how much hard deliveries and smoothed shares gain over soft labels:
+at the epoch that a tenth of the items chose, and after the last (means over seeds). This takes some minutes on 2 cores;
+--toy trains every network for one epoch, to see that all runs.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
-from votewise import metrics
 from votewise.data.dataset import Prepared
-from votewise.delivery.methods import find_method
+from votewise.experiments import default_recipe
 from votewise.experiments.backends.processes import in_processes
-from votewise.experiments.demo import VOTES, demo_data
-from votewise.models import NgramNet
-from votewise.training import TrainConfig, build_model, predict_probs, train_classifier
+from votewise.experiments.demo import VOTES, demo_data, demo_grid
+from votewise.experiments.run import train_run
 
-METHODS = ("soft", "multipass", "sls", "soft-smoothed", "dirichlet", "dirichlet-fitted")
-RECIPES = ((10, 0.2), (20, 0.2), (60, 0.2), (20, 0.0), (20, 0.5))
-TOY_RECIPES = ((1, 0.2),)
+METHODS = ("soft", "multipass", "sls", "soft-smoothed", "dirichlet-fitted")
+LIGHT: dict[str, Any] = {"learning_rate": 1e-2, "weight_decay": 1e-4}
+RECIPES = ((20, "demo"), (20, "light"))
+TOY_RECIPES = ((1, "demo"),)
+POINTS = ("best", "last")
 
 
 class Job(NamedTuple):
-    """One run: epochs, dropout, votes per item (None for all ten), method and seed."""
+    """One run: epochs, "demo" for the demo's recipe or "light", votes per item (None for all ten), method and seed."""
 
     epochs: int
-    dropout: float
+    recipe: str
     votes: int | None
     method: str
     seed: int
@@ -43,17 +44,13 @@ def words() -> Prepared:
     return demo_data()[1]
 
 
-def last_nll(job: Job) -> float:
-    """Soft NLL of one run after its last epoch; the demo's own where recipe and dropout are."""
-    votes, grams = words().votes, torch.tensor(words().inputs)
-    kept, held_out = votes.split(0.2, seed=job.seed)
-    given = votes.take(kept)
-    if job.votes is not None:
-        given = given.subsample(job.votes, seed=job.seed)
-    delivery = find_method(job.method).deliver(given, seed=job.seed)
-    model = build_model(lambda: NgramNet(votes.n_classes, dropout=job.dropout), seed=job.seed)
-    train_classifier(model, grams[kept], delivery, TrainConfig(epochs=job.epochs), seed=job.seed)
-    return metrics.soft_nll(votes.probs[held_out], predict_probs(model, grams[held_out]))
+def nll(job: Job) -> tuple[float, ...]:
+    """Soft NLL of one run at each of `POINTS`; the demo's own where recipe and epochs are."""
+    recipe = default_recipe(words(), epochs=job.epochs)
+    grid = replace(demo_grid(1), methods=(job.method,), seeds=range(job.seed, job.seed + 1), votes=(job.votes,))
+    (run,) = grid.runs(words(), replace(recipe, **LIGHT) if job.recipe == "light" else recipe)
+    record = train_run(run, words())
+    return tuple(record.numbers[f"soft_nll_{at}"] for at in POINTS)
 
 
 def main() -> None:
@@ -71,17 +68,18 @@ def main() -> None:
         for method in METHODS
         for seed in range(seeds)
     ]
-    nll = np.zeros(len(jobs))
-    for place, future in in_processes(last_nll, jobs, jobs=jobs_at_once):
-        nll[place] = future.result()
-    means = nll.reshape(len(recipes), len(VOTES), len(METHODS), seeds).mean(axis=3)
+    scores = np.zeros((len(jobs), len(POINTS)))
+    for place, future in in_processes(nll, jobs, jobs=jobs_at_once):
+        scores[place] = future.result()
+    means = scores.reshape(len(recipes), len(VOTES), len(METHODS), seeds, len(POINTS)).mean(axis=3)
     print(f"seeds: {seeds}; gain: soft NLL of soft labels minus that of {' / '.join(METHODS[1:])}")
-    for (epochs, dropout), regimes in zip(recipes, means, strict=True):
-        lines = []
-        for votes, (soft, *others) in zip(VOTES, regimes, strict=True):
-            gains = " / ".join(f"{soft - other:+.3f}" for other in others)
-            lines.append(f"{votes or 10:2} votes: soft {soft:.3f}, gain {gains}")
-        print(f"{epochs} epochs, dropout {dropout}: {'; '.join(lines)}")
+    for (epochs, recipe), regimes in zip(recipes, means, strict=True):
+        for place, at in enumerate(("chosen epoch", "last epoch")):
+            lines = []
+            for votes, (soft, *others) in zip(VOTES, regimes[..., place], strict=True):
+                gains = " / ".join(f"{soft - other:+.3f}" for other in others)
+                lines.append(f"{votes or 10:2} votes: soft {soft:.3f}, gain {gains}")
+            print(f"{epochs} epochs, {recipe}, {at}: {'; '.join(lines)}")
 
 
 if __name__ == "__main__":

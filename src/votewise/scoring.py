@@ -68,6 +68,8 @@ def score(
         "ece_floor": floor,
         "vote_ece": _binned_error(*calibration.confidence_and_share(p, q), bins, draws, vote_floor),
         "vote_ece_floor": vote_floor,
+        "classwise_vote_ece": _classwise_error(p, q, bins, draws),
+        "ece_equal_width": _equal_width_error(*calibration.confidence_and_correctness(y, q), bins, draws, floor),
         "smooth_ece": _smooth_ece(y, q, draws, seed),
         "entropy_correlation": _entropy_correlation(p, q, draws, ranking.spearman, ranking.spearman_influence),
         "entropy_pearson": _entropy_correlation(p, q, draws, ranking.pearson, ranking.pearson_influence),
@@ -101,6 +103,30 @@ def _binned_error(
         return Interval(value)
     bin_of, shared = calibration.equal_mass_bins(confidence, outcome, bins)
     gaps = draws.means(shared - confidence, bin_of, int(bin_of.max()) + 1)
+    return _reaching_zero(centred_interval(value, np.abs(gaps).sum(axis=1), least=0, most=1), floor.high)
+
+
+def _classwise_error(p: FloatArray, q: FloatArray, bins: int, draws: Resamples | None) -> Interval:
+    """The equal-mass calibration error of each class's probability against its vote share, mean over classes."""
+    value, resampled = 0.0, np.zeros(1)
+    for people, model in zip(p.T, q.T, strict=True):
+        bin_of, shared = calibration.equal_mass_bins(model, people, bins)
+        value += float(np.abs(np.bincount(bin_of, weights=shared - model)).sum()) / p.size
+        if draws is not None:
+            gaps = draws.means(shared - model, bin_of, int(bin_of.max()) + 1)
+            resampled = resampled + np.abs(gaps).sum(axis=1) / p.shape[1]
+    return Interval(value) if draws is None else centred_interval(value, resampled, least=0, most=1)
+
+
+def _equal_width_error(
+    confidence: FloatArray, correct: FloatArray, bins: int, draws: Resamples | None, floor: Interval
+) -> Interval:
+    """The calibration error over bins of equal width; `floor` is that of equal mass, which has no fewer full bins."""
+    bin_of = calibration.equal_width_bins(confidence, bins)
+    value = float(np.abs(np.bincount(bin_of, weights=correct - confidence)).sum() / len(confidence))
+    if draws is None:
+        return Interval(value)
+    gaps = draws.means(correct - confidence, bin_of, bins)
     return _reaching_zero(centred_interval(value, np.abs(gaps).sum(axis=1), least=0, most=1), floor.high)
 
 

@@ -21,8 +21,7 @@ from votewise.cli.main import main
 from votewise.data import Prepared, join_inputs, open_features, prepare
 from votewise.delivery.methods import METHODS
 from votewise.experiments.backends.processes import Processes
-from votewise.experiments.defaults import default_recipe
-from votewise.experiments.grid import Grid
+from votewise.experiments.defaults import default_grid, default_recipe
 from votewise.experiments.run import Run, split_items
 from votewise.records import RecordStore, RunRecord
 
@@ -233,7 +232,7 @@ def record(config: Run, material: Prepared, failed: bool) -> RunRecord:
 def test_runs_that_failed_are_told_and_their_seeds_left_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     votes = read_votes("votes.csv")
     material = prepare(join_inputs(votes, open_features("features.csv"), name="votes"))
-    runs = Grid(("soft", "sls"), range(3), folds=5).runs(material, default_recipe(material, epochs=2))
+    runs = default_grid(("soft", "sls"), 3, model="mlp").runs(material, default_recipe(material, epochs=2))
     arguments = (
         "compare",
         "votes.csv",
@@ -370,7 +369,7 @@ def test_runs_whose_score_is_infinite_are_not_compared(here: Path, capsys: pytes
         (("--features", "features.csv", "--methods", "soft,soft"), "methods must be different, but got 'soft', 'soft'. Name each once."),
         (("--features", "features.csv", "--learning-rate", "-1"), "--learning-rate must be a number from 1e-09 to 1000, but got -1.0. Pass one in that range."),
         (("--features", "features.csv", "--held-out", "0"), "the share held out must be a number from 0.01 to 0.8, but got 0.0. Pass one in that range."),
-        (("--features", "features.csv", "--at", "first"), "--at must be one of last, best, but got 'first'. Pick one of those."),
+        (("--features", "features.csv", "--at", "first"), "--at must be one of best, last, but got 'first'. Pick one of those."),
         (("--features", "features.csv", "--missing-inputs", "keep"), "--missing-inputs must be one of error, drop, but got 'keep'. Pick one of those."),
         (("--features", "features.csv", "--size", "7"), "--size is for --images, but got --features. Leave it out."),
         (("--images", "images", "--size", "7"), "small-cnn needs images of at least 8 pixels on each side, but they are 7 x 7. Choose a larger --size."),
@@ -444,10 +443,10 @@ def test_ctrl_c_says_what_was_saved(
 def test_train_predict_score(here: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
     inputs, size = INPUTS[kind], ("--size", "12") if kind == "images" else ()
     said = told(
-        capsys, "train", "votes.csv", *inputs, *size, "--epochs", "12", "-o", "model.safetensors", "--seed", "3"
+        capsys, "train", "votes.csv", *inputs, *size, "--epochs", "20", "-o", "model.safetensors", "--seed", "3"
     )
-    assert (said["trained_on"], said["held_out"], said["method"], said["seed"]) == (48, 12, "multipass", 3)
-    assert {"soft_nll", "accuracy", "ece", "ece_floor", "entropy_correlation"} <= set(said["metrics"])  # type: ignore[arg-type]
+    assert (said["trained_on"], said["held_out"], said["method"], said["seed"]) == (42, 12, "multipass", 3)
+    assert {"soft_nll", "accuracy", "vote_ece", "ece", "ece_floor", "entropy_correlation"} <= set(said["metrics"])  # type: ignore[arg-type]
     predicted = told(capsys, "predict", "model.safetensors", *inputs, "-o", "predictions.csv")
     assert (predicted["items"], predicted["classes"]) == (60, [EVIL, "cat", "dog"])
     scores = told(capsys, "score", "votes.csv", "predictions.csv")
@@ -526,6 +525,8 @@ def test_a_model_that_is_not_even_a_number_is_not_saved(
             "features.csv",
             "--held-out",
             share,
+            "--at",
+            "last",
             "-o",
             "m.safetensors",
             code=1,
@@ -538,14 +539,38 @@ def test_training_on_everything(here: Path, capsys: pytest.CaptureFixture[str]) 
     said = told(
         capsys, "train", "votes.csv", "--text", "texts.csv", "--epochs", "1", "--held-out", "0", "-o", "m.safetensors"
     )
-    assert (said["trained_on"], said["held_out"], said["metrics"]) == (60, 0, None)
+    assert (said["trained_on"], said["held_out"], said["metrics"]) == (54, 0, None)
     assert (
         main(["train", "votes.csv", "--text", "texts.csv", "--epochs", "1", "-m", "soft", "-o", "m.safetensors"]) == 0
     )
     out = capsys.readouterr().out
-    assert "m.safetensors: ngram, soft, trained on 48 items" in out
+    assert "m.safetensors: ngram, soft, epoch 1 of 1, trained on 42 items" in out
     assert "12 held-out items" in out
     assert "entropy correlation" in out
+
+
+def test_temperature_and_refit_from_train_to_predict(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = ("train", "votes.csv", "--features", "features.csv", "-m", "soft", "--epochs", "30", "-o", "m.safetensors")
+    plain = told(capsys, *train)
+    assert (plain["temperature"], plain["refitted"], plain["epochs"]) == (1.0, False, 30)
+    scaled = told(capsys, *train, "--temperature", "--refit")
+    assert scaled["temperature"] != 1.0
+    assert (scaled["refitted"], scaled["trained_on"], scaled["epoch"]) == (True, 60, plain["epoch"])
+    predict = ("predict", "m.safetensors", "--features", "features.csv", "-o", "p.npy")
+    assert told(capsys, *predict)["temperature"] == scaled["temperature"]
+    with_it = np.load("p.npy")
+    assert told(capsys, *predict, "--temperature", "1")["temperature"] == 1.0
+    logarithms = np.log(np.load("p.npy")) / scaled["temperature"]  # type: ignore[operator]
+    np.testing.assert_allclose(with_it, np.exp(logarithms) / np.exp(logarithms).sum(axis=1, keepdims=True), rtol=1e-6)
+    assert complaint(capsys, *predict, "--temperature", "0") == (
+        "--temperature must be a number from 0.01 to 100, but got 0.0. Pass one in that range."
+    )
+    assert main([*train, "--temperature", "--refit"]) == 0
+    out = capsys.readouterr().out
+    assert f"epoch {plain['epoch']} of 30, trained on 60 items, temperature " in out
+    assert "The scores are those of the model that chose the epoch, which had not seen these items:" in out
+    last = told(capsys, *train, "--at", "last")
+    assert (last["epoch"], last["trained_on"]) == (30, 48)
 
 
 def test_ids_are_predicted_as_the_votes_write_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -577,8 +602,8 @@ def test_inputs_without_votes_and_votes_without_inputs(here: Path, capsys: pytes
     assert "but got 10 items without features ('" in message
     assert "and 1 row of features without votes ('stranger')." in message
     said = told(capsys, *arguments, "--missing-inputs", "drop")
-    assert said["trained_on"] == 40
-    (note,) = said["notes"]  # type: ignore[misc]
+    assert said["trained_on"] == 35
+    note = said["notes"][0]  # type: ignore[index]
     assert note.startswith("Left out: 10 items without features (")
     assert note.endswith(" and 5 more) and 1 row of features without votes ('stranger').")
     assert main([*arguments, "--missing-inputs", "drop"]) == 0
@@ -683,10 +708,16 @@ def test_few_items(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_table(here / "few.csv", ("item", "label"), ("a", "x"), ("a", "y"), ("b", "y"), ("c", "x"))
     np.savez(here / "few.npz", images=np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8))
     said = told(
-        capsys, "train", "few.csv", "--images", "few.npz", "--epochs", "1", "--held-out", "0.34", "-o", "m.safetensors"
-    )
+        capsys, "train", "few.csv", "--images", "few.npz", "--epochs", "1", "--held-out", "0.34", "--at", "last",
+        "-o", "m.safetensors",
+    )  # fmt: skip
     assert (said["trained_on"], said["held_out"]) == (2, 1)
-    assert main(["train", "few.csv", "--images", "few.npz", "--held-out", "0.67", "-o", "m.safetensors"]) == 0
+    few = ("few.csv", "--images", "few.npz", "--held-out", "0.67", "-o", "m.safetensors")
+    assert complaint(capsys, "train", *few) == (
+        "choosing the epoch takes at least one item that is neither trained on nor scored, but 0.1 of 3 items is none. "
+        "Take more items, or the last epoch (--at last)."
+    )
+    assert main(["train", *few, "--at", "last"]) == 0
     assert "trained on 1 item\n" in capsys.readouterr().out
     np.savez(here / "one.npz", images=np.zeros((1, 8, 8), dtype=np.uint8))
     assert main(["predict", "m.safetensors", "--images", "one.npz", "-o", "p.csv"]) == 0

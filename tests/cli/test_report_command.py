@@ -180,5 +180,5 @@ def test_it_says_what_compare_said_of_the_same_runs_and_needs_no_torch(tmp_path:
         assert reported[part] == compared[part]
     pages = [(tmp_path / name).read_text(encoding="utf-8") for name in ("c.html", "report.html")]
     assert "Where people disagree most" in pages[0]
-    assert "Accuracy by confidence" in pages[0]
+    assert "Vote share by confidence" in pages[0]
     assert pages[1] == pages[0].replace("Deliveries compared on votes", "Runs recorded in runs")

@@ -47,7 +47,7 @@ def test_every_part_of_a_config_changes_the_id(monkeypatch: pytest.MonkeyPatch) 
     config = Run("data", "sum", "soft", 0, recipe, "mlp")
     changed = {
         "dataset": "other", "data": "other", "method": "sls", "seed": 1, "model": "ngram", "votes": 5,
-        "held_out": 0.3, "selected": 0.1, "folds": 5, "helper": (0, 5),
+        "held_out": 0.3, "selected": 0.1, "folds": 5, "helper": (0, 5), "blind": True,
     }  # fmt: skip
     recipes = {
         "epochs": 21, "batch_size": 255, "optimizer": "sgd", "learning_rate": 0.02, "weight_decay": 2e-4,
@@ -64,7 +64,7 @@ def test_every_part_of_a_config_changes_the_id(monkeypatch: pytest.MonkeyPatch) 
     ids = [variant.id for variant in variants]
     monkeypatch.setattr(run, "RUN_VERSION", run.RUN_VERSION + 1)
     ids.append(config.id)
-    assert len(set(ids)) == len(ids) == 1 + 10 + 18 + 4 + 1
+    assert len(set(ids)) == len(ids) == 1 + 11 + 18 + 4 + 1
 
 
 def test_what_is_newer_than_stored_runs_is_written_only_if_set() -> None:
@@ -416,7 +416,7 @@ def test_a_config_survives_being_stored() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sed": 1}, "a name in the config of a run must be one of dataset, data, method, seed, recipe, model, votes, hold, held_out, selected, version, folds, helper, options, but got 'sed'. Did you mean 'seed'?"),
+        ({"sed": 1}, "a name in the config of a run must be one of dataset, data, method, seed, recipe, model, votes, hold, held_out, selected, version, folds, helper, options, blind, but got 'sed'. Did you mean 'seed'?"),
         ({"version": 7}, "the run must be of version 1, but got 7. Use the votewise that made it."),
         ({"recipe": {"epoch": 1}}, "Did you mean 'epochs'?"),
     ],

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import astuple
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from oracles import scores
 from strategies import distributions, labelled, pairs
 from votewise import InputError, metrics
+from votewise.data import load_popquorn, load_vader
 from votewise.metrics.ranking import pearson_influence, spearman_influence
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -29,8 +31,9 @@ DISTANCES: dict[str, Callable[..., float]] = {
     name: getattr(metrics, name)
     for name in ("soft_nll", "kl", "soft_brier", "jsd", "js_distance", "manhattan", "soft_accuracy")
 }
-OF_LABELS = {name: getattr(metrics, name) for name in ("accuracy", "ece", "smooth_ece")}
-OF_VOTES = {"vote_ece", "vote_ece_floor"}
+OF_LABELS = {name: getattr(metrics, name) for name in ("accuracy", "ece", "ece_equal_width", "smooth_ece")}
+OF_VOTES = {"vote_ece", "vote_ece_floor", "classwise_vote_ece", "vote_reliability"}
+OF_LOGITS = {"fit_temperature", "scaled_softmax"}
 OTHERS = {"entropy_correlation", "entropy_pearson", "ece_floor", "reliability_curve", "spearman", "entropy_per_item"}
 DECOMPOSITIONS = {"brier_parts", "correctness_brier_parts"}
 
@@ -38,7 +41,7 @@ DECOMPOSITIONS = {"brier_parts", "correctness_brier_parts"}
 def test_every_metric_is_classified() -> None:
     public = {name for name, value in vars(metrics).items() if inspect.isfunction(value)} - {"headlines"}
     per_item = {f"{name}_per_item" for name in (*DISTANCES, "accuracy")}
-    assert public == {*DISTANCES, *OF_LABELS, *OF_VOTES, *OTHERS, *DECOMPOSITIONS, *per_item}
+    assert public == {*DISTANCES, *OF_LABELS, *OF_VOTES, *OF_LOGITS, *OTHERS, *DECOMPOSITIONS, *per_item}
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -501,3 +504,80 @@ def test_a_tensor_that_needs_gradients_is_refused_with_the_way_out() -> None:
         "probs must be a table of numbers (items x classes), but Can't call numpy() on Tensor that requires grad. "
         "Pass a 2-D numeric array, such as tensor.detach().numpy()."
     )
+
+
+@given(pair=pairs(), bins=st.integers(1, 20))
+def test_classwise_vote_ece_is_the_slow_one_class_by_class(pair: Pair, bins: int) -> None:
+    p, q = pair
+    each = [scores.equal_mass_ece(q[:, k].tolist(), p[:, k].tolist(), bins) for k in range(p.shape[1])]
+    assert math.isclose(metrics.classwise_vote_ece(p, q, bins=bins), math.fsum(each) / len(each), abs_tol=1e-10)
+    assert math.isclose(metrics.classwise_vote_ece(p, p, bins=bins), 0, abs_tol=1e-12)
+
+
+def test_classwise_sees_what_the_top_class_hides() -> None:
+    people, model = [[0.6, 0.4, 0.0]] * 4, [[0.6, 0.0, 0.4]] * 4
+    assert metrics.vote_ece(people, model) == 0
+    assert math.isclose(metrics.classwise_vote_ece(people, model), 0.8 / 3, abs_tol=1e-12)
+
+
+@given(case=labelled(), bins=st.integers(1, 20))
+def test_equal_width_ece_is_the_slow_one(case: tuple[np.ndarray, np.ndarray], bins: int) -> None:
+    y, q = case
+    confidence, correct = q.max(axis=1), q.argmax(axis=1) == y
+    expected = scores.equal_width_ece(confidence.tolist(), correct.tolist(), bins)
+    assert math.isclose(metrics.ece_equal_width(y, q, bins=bins), expected, abs_tol=1e-10)
+
+
+@pytest.mark.parametrize("bins", [5, 10, 15])
+def test_equal_width_ece_is_that_of_torchmetrics(bins: int) -> None:
+    torch = pytest.importorskip("torch")
+    calibration = pytest.importorskip("torchmetrics.functional.classification")
+    y, q = simulate(1, 2000, sharp=1.5)
+    theirs = calibration.multiclass_calibration_error(
+        torch.tensor(q), torch.tensor(y), num_classes=q.shape[1], n_bins=bins, norm="l1"
+    )
+    assert math.isclose(metrics.ece_equal_width(y, q, bins=bins), float(theirs), abs_tol=1e-6)
+
+
+@given(pair=pairs(), bins=st.integers(1, 20))
+def test_the_reliability_curve_has_the_items_of_each_bin_once(pair: Pair, bins: int) -> None:
+    p, q = pair
+    curve = metrics.vote_reliability(p, q, bins=bins)
+    confidence, share = q.max(axis=1), p[np.arange(len(q)), q.argmax(axis=1)]
+    weight = curve.items / len(q)
+    assert curve.items.sum() == len(q)
+    assert (np.diff(curve.confidence) > 0).all()
+    assert math.isclose(float(weight @ curve.confidence), confidence.mean(), abs_tol=1e-10)
+    assert math.isclose(float(weight @ curve.share), share.mean(), abs_tol=1e-10)
+    assert len(curve.items) <= min(bins, len(np.unique(confidence)))
+
+
+def test_the_reliability_curve_is_the_slow_one_without_ties() -> None:
+    rng = np.random.default_rng(3)
+    p, q = rng.dirichlet(np.ones(4), size=103), rng.dirichlet(np.ones(4), size=103)
+    ordered = sorted(range(103), key=lambda row: q[row].max())
+    parts, start = [], 0
+    for number in range(10):
+        size = 103 // 10 + (number < 103 % 10)
+        parts.append(ordered[start : start + size])
+        start += size
+    curve = metrics.vote_reliability(p, q, bins=10)
+    shares = [math.fsum(p[row, q[row].argmax()] for row in part) / len(part) for part in parts]
+    np.testing.assert_allclose(curve.share, shares, atol=1e-12)
+    gaps = np.abs(curve.confidence - curve.share) * curve.items / 103
+    assert math.isclose(float(gaps.sum()), metrics.vote_ece(p, q, bins=10), abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "against_the_majority"), [("words", 0.295), ("POPQUORN", 0.366)])
+def test_the_votes_themselves_are_calibrated_against_votes_and_not_against_the_majority(
+    name: str, against_the_majority: float, data_folder: Path
+) -> None:
+    if name == "POPQUORN" and not (data_folder / "popquorn_offensiveness.csv").is_file():
+        pytest.skip(f"{data_folder} lacks POPQUORN")
+    shares = (load_vader() if name == "words" else load_popquorn("offensiveness", data_folder)).votes.probs
+    majority = shares.argmax(axis=1)
+    assert metrics.vote_ece(shares, shares) < 1e-12
+    assert metrics.classwise_vote_ece(shares, shares) < 1e-12
+    assert np.allclose((curve := metrics.vote_reliability(shares, shares)).share, curve.confidence)
+    for error in (metrics.ece, metrics.ece_equal_width):
+        assert math.isclose(error(majority, shares), against_the_majority, abs_tol=0.002)

@@ -66,6 +66,20 @@ def correctness_brier_parts(confidence: Sequence[float], correct: Sequence[float
     return reliability, resolution, overall * (1 - overall), spread, covariance
 
 
+def equal_width_ece(confidence: Sequence[float], correct: Sequence[float], bins: int) -> float:
+    """The ECE over bins ((b - 1) / B, b / B], one item at a time."""
+    total = 0.0
+    for number in range(bins):
+        low, high = number / bins, (number + 1) / bins
+        inside = [
+            right - sure
+            for sure, right in zip(confidence, correct, strict=True)
+            if low < sure <= high or (number == 0 and sure <= 0)
+        ]
+        total += abs(math.fsum(inside))
+    return total / len(confidence)
+
+
 def smooth_ece(confidence: np.ndarray, correct: np.ndarray, points: int = 2_001) -> float:
     """The definition by brute force: images of the kernel mirrored at 0 and 1, trapezoid rule, fixed point by bisection."""
     grid = np.linspace(0, 1, points)

@@ -108,14 +108,14 @@ def test_mean_shares_that_rule_out_what_people_chose_are_no_measure() -> None:
 def test_the_table_shows_the_same_numbers(document: Document) -> None:
     (table,), (comparison,) = blocks(document, Table), to_json(document)["comparisons"]
     names = (
-        "soft NLL", "accuracy", "ECE", "ECE floor", "ECE (votes)", "ECE floor (votes)", "entropy correlation",
+        "soft NLL", "accuracy", "ECE (votes)", "ECE floor (votes)", "ECE", "ECE floor", "entropy correlation",
     )  # fmt: skip
     for cells, row in zip(table.rows, comparison["rows"], strict=False):
         shown = [f"{row['metrics'][name]['mean']:.3f} ± {row['metrics'][name]['sd']:.3f}" for name in names]
         assert list(row["metrics"]) == list(names)
         assert list(cells[:8]) == [row["method"], *shown]
-    assert table.header[2:4] == ("accuracy\n(majority)", "ECE\n(majority)")
-    assert table.header[5:7] == ("ECE\n(votes)", "ECE floor\n(votes)")
+    assert table.header[2:5] == ("accuracy\n(majority)", "ECE\n(votes)", "ECE floor\n(votes)")
+    assert table.header[5] == "ECE\n(majority)"
     baseline, *others = (np.array(row["per_seed"]) for row in comparison["rows"])
     at = table.header.index("interval")
     gaps = [losses - baseline for losses in others]
@@ -149,26 +149,39 @@ def test_learning_curves_are_means_with_their_range(document: Document, votes: V
     assert curve.low[2] == pytest.approx(min(last))
 
 
-def test_reliability_is_accuracy_where_every_seed_has_items(document: Document, votes: Votes) -> None:
+def test_reliability_is_the_vote_share_by_confidence(document: Document, votes: Votes) -> None:
     reliability = blocks(document, Figure)[1].panels[0]
     assert [curve.name for curve in reliability.curves] == ["soft", "sls", "majority"]
+    assert (reliability.x_label, reliability.y_label) == ("confidence", "share of votes, same class")
     for curve in reliability.curves:
         assert (curve.low <= curve.y).all()
         assert (curve.y <= curve.high).all()
-        assert ((curve.y >= 0) & (curve.y <= 1)).all()
-    # Oracle: the mean of the curve, weighted by where items are, is the accuracy, up to smoothing.
-    rows, probs = predictions(votes, "sls", 0, 0.7)
-    alone = compare_results(results_of([finished_run(votes, "sls", 0, 0.7)]), items_of(votes))
-    curve = blocks(alone, Figure)[1].panels[0].curves[0]
-    heights = np.interp(probs.max(axis=1), curve.x, curve.y)
-    hits = probs.argmax(axis=1) == votes.probs[rows].argmax(axis=1)
-    assert heights.mean() == pytest.approx(hits.mean(), abs=0.06)
+        assert (np.diff(curve.x) > 0).all()
+    # Oracle: of two runs together, the lower and the upper half of their items by confidence.
+    both = [predictions(votes, "sls", seed, 0.7) for seed in range(2)]
+    rows, probs = (np.concatenate(parts) for parts in zip(*both, strict=True))
+    alone = compare_results(results_for(votes, {"sls": 0.7}, seeds=2), items_of(votes))
+    (curve,) = blocks(alone, Figure)[1].panels[0].curves
+    order = sorted(range(len(rows)), key=lambda row: probs[row].max())
+    halves = order[: len(order) // 2], order[len(order) // 2 :]
+    shares = votes.probs[rows][np.arange(len(rows)), probs.argmax(axis=1)]
+    assert curve.x == pytest.approx([probs.max(axis=1)[half].mean() for half in halves])
+    assert curve.y == pytest.approx([shares[half].mean() for half in halves])
+
+
+def test_a_model_that_says_what_people_said_lies_on_the_line_although_it_misses_labels(votes: Votes) -> None:
+    document = compare_results(results_for(votes, {"soft": 1 - 1e-9}), items_of(votes))
+    (curve,) = blocks(document, Figure)[1].panels[0].curves
+    assert curve.y == pytest.approx(curve.x, abs=1e-8)
+    scores = to_json(document)["comparisons"][0]["rows"][0]["metrics"]
+    assert scores["ECE (votes)"]["mean"] == pytest.approx(0, abs=1e-8)
+    assert scores["ECE"]["mean"] > 0.2
 
 
 def test_a_method_that_overfits_does_not_squeeze_the_others(votes: Votes) -> None:
     poor = replace(finished_run(votes, "majority", 0), curves={"soft_nll": np.array([2.0, 9.0, 30.0])})
     results = results_of([finished_run(votes, "soft", 0), poor])
-    (learning, _) = blocks(compare_results(results, items_of(votes)), Figure)
+    learning, *_ = blocks(compare_results(results, items_of(votes)), Figure)
     assert learning.panels[0].y_top == pytest.approx(2.0 * 1.08)
 
 
@@ -179,11 +192,8 @@ def test_true_labels_are_named_where_the_data_have_them(votes: Votes) -> None:
     labels = np.zeros(votes.n_items, dtype=np.int64)
     document = compare_results(results_for(votes, {"soft": 0.6}), items_of(votes, labels=labels))
     (table,) = blocks(document, Table)
-    assert table.header[2:4] == ("accuracy\n(true label)", "ECE\n(true label)")
+    assert (table.header[2], table.header[5]) == ("accuracy\n(true label)", "ECE\n(true label)")
     assert to_json(document)["comparisons"][0]["against"] == "true label"
-    reliability = blocks(document, Figure)[1]
-    assert reliability.panels[0].y_label == "accuracy (true label)"
-    assert "the true label" in reliability.caption
 
 
 @pytest.mark.parametrize(("accuracy", "against"), [(0.5, "true label"), (None, "majority"), (math.nan, "majority")])
@@ -468,7 +478,7 @@ def test_a_comparison_fits_the_terminal(document: Document, width: int) -> None:
 
 def test_twelve_methods_all_have_curves(votes: Votes) -> None:
     weights = {f"method {number}": 0.5 + number / 30 for number in range(12)}
-    document = compare_results(results_for(votes, weights, seeds=1), items_of(votes))
+    document = compare_results(results_for(votes, weights, seeds=2), items_of(votes))
     assert all(len(figure.panels[0].curves) == 12 for figure in blocks(document, Figure))
     page = to_html(document)
     assert all(page.count(f">{name}</text>") == 2 for name in weights)

@@ -51,7 +51,7 @@ def test_several_methods_do_worse() -> None:
 def test_nothing_beats_no_model() -> None:
     text = said({"soft": [2.5], "majority": [2.368]}, no_model=1.0)
     assert text.startswith("No method beats the average vote shares, which need no model: these score 1.")
-    assert ", and majority vote, the best method, 2.368 (soft NLL, lower is better). Change the recipe before" in text
+    assert ", and majority vote, the best method, 2.368 (soft NLL, lower is better). " in text
 
 
 def test_the_level_without_a_model_stands_beside_the_scores() -> None:

@@ -157,3 +157,23 @@ def test_damaged_files_never_give_another_error(
     path.write_bytes(whole)
     with suppress(InputError):  # a flipped bit of a weight is a weight
         load_model(path)
+
+
+def test_a_temperature_is_saved_and_one_that_is_none_is_refused(tmp_path: Path) -> None:
+    path, _ = saved(tmp_path, replace(MLP_CONFIG, temperature=1.75))
+    assert load_model(path)[1].temperature == 1.75
+    for wrong in (0, -1, 1e9, True, "2", None, [2]):
+        with_config(path, temperature=wrong)
+        with pytest.raises(
+            InputError, match=r"its config is invalid: the temperature must be a number from 0\.01 to 100"
+        ):
+            load_model(path)
+
+
+def test_a_model_older_than_temperatures_has_none(tmp_path: Path) -> None:
+    path, _ = saved(tmp_path)
+    with safe_open(path, framework="pt") as file:
+        values = json.loads(file.metadata()["votewise"])
+    del values["temperature"]
+    save_file(load_file(path), path, metadata={"votewise": json.dumps(values)})
+    assert load_model(path)[1].temperature == 1.0

@@ -29,7 +29,9 @@ class ComparisonOptions:
         int, typer.Option(min=1, help=f"Seeds per method; {FOLDS} hold out every item once, {2 * FOLDS} twice.")
     ] = FOLDS
     held_out: Annotated[float | None, option("Share of the items that each seed draws, holds out and scores.")] = None
-    at: Annotated[str, typer.Option(help="Epoch to score: last, or best on a further tenth of the items.")] = "last"
+    at: Annotated[
+        str, typer.Option(help="Epoch to score: best on a further tenth of the items, which is not scored; or last.")
+    ] = "best"
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,25 @@ class ModelOptions:
     )
     seed: Annotated[int, typer.Option(min=0, help="Root seed.")] = 0
     held_out: Annotated[float, typer.Option(help="Share of the items held out to score the model; 0 for none.")] = 0.2
+    at: Annotated[
+        str,
+        typer.Option(help="Epoch to keep: best on a further tenth of the items, or last, which needs none of them."),
+    ] = "best"
+    temperature: Annotated[
+        bool, typer.Option("--temperature", help="Fit a temperature on that tenth, and save it with the model.")
+    ] = False
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Train the saved model anew on all items for the epochs that were chosen.")
+    ] = False
     predictions: Annotated[Path | None, option("Predictions to write for the held-out items: .csv .parquet")] = None
+
+    @property
+    def selected(self) -> float:
+        """The share of the items that choose the epoch and fit a temperature."""
+        from votewise.experiments.defaults import CHOOSING
+
+        check_choice("--at", self.at, ("best", "last"))
+        return CHOOSING if self.at == "best" or self.temperature else 0.0
 
     def check_file_options(self, output: Path) -> None:
         """Refuse files that cannot hold the model or its predictions.

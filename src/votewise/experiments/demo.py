@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from votewise.data import Dataset, Prepared, load_vader, prepare
+from votewise.experiments.defaults import default_grid
 from votewise.experiments.grid import Grid
 
 # All ten votes, and three. arXiv 2605.20642 finds soft and hard labels level with many votes, apart with few.
@@ -18,5 +21,6 @@ def demo_data() -> tuple[Dataset, Prepared]:
 
 
 def demo_grid(seeds: int) -> Grid:
-    """The runs of the demo."""
-    return Grid(("soft", "multipass", "sls", "majority"), range(seeds), VOTES)
+    """The runs of the demo: those of a comparison of one's own data, with all votes and with few."""
+    grid = default_grid(("soft", "multipass", "sls", "majority"), seeds, model="ngram")
+    return replace(grid, votes=VOTES)

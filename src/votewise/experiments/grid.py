@@ -39,6 +39,7 @@ class Grid:
         held_out: share of the items that are scored.
         selected: share of the items that choose the best epoch; 0 to choose it on the held-out items.
         folds: n, if the seeds are to hold out every item in turn, n seeds each item once; 0 if each seed draws its own.
+        blind: whether splits look at no votes, not even to give each side its share of each majority.
     """
 
     methods: tuple[str, ...]
@@ -48,6 +49,7 @@ class Grid:
     held_out: float = 0.2
     selected: float = 0.0
     folds: int = 0
+    blind: bool = False
 
     def __post_init__(self) -> None:
         """Refuse grids that cannot be compared."""
@@ -84,7 +86,7 @@ class Grid:
         runs = [
             Run(
                 data.name, data.checksum, name, seed, recipe, model, votes,
-                self.held_out, self.selected, self.folds, options=tuple(options.items()),
+                self.held_out, self.selected, self.folds, options=tuple(options.items()), blind=self.blind,
             )
             for seed in self.seeds
             for model in labels

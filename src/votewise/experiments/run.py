@@ -34,7 +34,7 @@ DEVICES = ("auto", "cpu", "cuda")
 _ALWAYS = (
     "dataset", "data", "method", "seed", "recipe", "model", "votes", "hold", "held_out", "selected", "version"
 )  # fmt: skip
-_IF_SET = ("folds", "helper", "options")
+_IF_SET = ("folds", "helper", "options", "blind")
 
 # The entry of a record's environment that names the weights of its best model, by their SHA-256.
 WEIGHTS = "weights"
@@ -59,6 +59,8 @@ class Run:
         helper: (k, n), if fold k % n of n of the training items, as drawn for the time k // n, is left out and
             predicted instead.
         options: name and value of each of the method's options that differs from its default.
+        blind: whether the split looks at no votes. Otherwise, where true labels are not known, it gives each side its
+            share of each majority, so that the votes of an item have a say in whether it is scored.
     """
 
     dataset: str
@@ -73,6 +75,7 @@ class Run:
     folds: int = 0
     helper: tuple[int, int] | None = None
     options: tuple[tuple[str, OptionValue], ...] = ()
+    blind: bool = False
 
     def __post_init__(self) -> None:
         """Refuse unknown options; let equal runs have equal fields."""
@@ -103,6 +106,7 @@ class Run:
         options = dict(self.options)
         values = {**vars(self), "recipe": self.recipe.to_dict(), "version": RUN_VERSION, "hold": options.pop("hold", 1)}
         newer = {"folds": self.folds, "helper": self.helper and list(self.helper), "options": options}
+        newer["blind"] = self.blind
         return {name: values[name] for name in _ALWAYS} | {name: newer[name] for name in _IF_SET if newer[name]}
 
     @classmethod
@@ -176,8 +180,10 @@ class Split:
 
 
 def split_items(run: Run, data: Prepared) -> Split:
-    """The split of a seed, stratified by hard label; the same for every method and number of votes."""
+    """The split of a seed, stratified by true label, or majority unless blind; the same for all methods and votes."""
     votes, labels = data.votes, data.hard_labels
+    if run.blind and data.labels is None:
+        labels = np.zeros_like(labels)
     if run.folds:
         permutation, fold = divmod(run.seed, run.folds)
         is_out = votes.folds(run.folds, seed=permutation, strata=labels) == fold
@@ -189,6 +195,12 @@ def split_items(run: Run, data: Prepared) -> Split:
     train, selection = rest, rest[:0]
     if run.selected:
         share = run.selected / (1 - run.held_out)
+        if not 0 < round(share * len(rest)) < len(rest):
+            raise InputError(
+                "choosing the epoch takes at least one item that is neither trained on nor scored",
+                f"{run.selected:g} of {votes.n_items} items is none",
+                "Take more items, or the last epoch (--at last)",
+            )
         kept, chosen = votes.take(rest).split(share, seed=run.seed, strata=labels[rest])
         train, selection = rest[kept], rest[chosen]
     if run.helper is not None:
@@ -204,7 +216,7 @@ def split_runs(runs: Iterable[Run], data: Prepared) -> dict[Run, Split]:
     known: dict[Any, Split] = {}
     splits = {}
     for run in runs:
-        key = run.seed, run.held_out, run.selected, run.folds, run.helper
+        key = run.seed, run.held_out, run.selected, run.folds, run.helper, run.blind
         if key not in known:
             known[key] = split_items(run, data)
         splits[run] = known[key]
@@ -310,6 +322,8 @@ def record_training(
         curves |= _training_curves(material, split, outcome)
         for at, logits in scored.items():
             numbers |= {f"{name}_{at}": value for name, value in measure(material, split.held_out, logits).items()}
+        if first:
+            numbers |= _scaled(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
     arrays: dict[str, Any] = {"held_out": split.held_out, **{f"{at}_logits": logits for at, logits in scored.items()}}
     if job.own_targets is not None and len(split.held_out):
         own = np.array([metrics.soft_nll(job.own_targets, softmax(epoch[:first])) for epoch in outcome.logits])
@@ -379,6 +393,20 @@ def softmax(logits: Any) -> FloatArray:
     import scipy.special
 
     return np.asarray(scipy.special.softmax(np.asarray(logits, dtype=np.float64), axis=-1))
+
+
+def _scaled(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict[str, float]:
+    """Soft NLL with a temperature that the items which chose the epoch fit, and that temperature, by epoch."""
+    shares, first = material.votes.probs, len(split.selection)
+    numbers: dict[str, float] = {}
+    for at, values in logits.items():
+        temperature = metrics.fit_temperature(shares[split.selection], values[:first])
+        probs = metrics.scaled_softmax(values[first:], temperature)
+        numbers |= {
+            f"scaled_soft_nll_{at}": metrics.soft_nll(shares[split.held_out], probs),
+            f"temperature_{at}": temperature,
+        }
+    return numbers
 
 
 def _training_curves(material: Prepared, split: Split, outcome: Trained) -> dict[str, FloatArray]:

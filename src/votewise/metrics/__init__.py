@@ -5,14 +5,18 @@ from votewise.metrics._accuracy import accuracy_per_item as accuracy_per_item
 from votewise.metrics.calibration import BrierParts as BrierParts
 from votewise.metrics.calibration import Floor as Floor
 from votewise.metrics.calibration import ReliabilityCurve as ReliabilityCurve
+from votewise.metrics.calibration import VoteReliability as VoteReliability
 from votewise.metrics.calibration import brier_parts as brier_parts
+from votewise.metrics.calibration import classwise_vote_ece as classwise_vote_ece
 from votewise.metrics.calibration import correctness_brier_parts as correctness_brier_parts
 from votewise.metrics.calibration import ece as ece
+from votewise.metrics.calibration import ece_equal_width as ece_equal_width
 from votewise.metrics.calibration import ece_floor as ece_floor
 from votewise.metrics.calibration import reliability_curve as reliability_curve
 from votewise.metrics.calibration import smooth_ece as smooth_ece
 from votewise.metrics.calibration import vote_ece as vote_ece
 from votewise.metrics.calibration import vote_ece_floor as vote_ece_floor
+from votewise.metrics.calibration import vote_reliability as vote_reliability
 from votewise.metrics.catalog import METRICS as METRICS
 from votewise.metrics.catalog import Metric as Metric
 from votewise.metrics.catalog import Reference as Reference
@@ -35,3 +39,5 @@ from votewise.metrics.proper import soft_nll_per_item as soft_nll_per_item
 from votewise.metrics.ranking import entropy_correlation as entropy_correlation
 from votewise.metrics.ranking import entropy_pearson as entropy_pearson
 from votewise.metrics.ranking import spearman as spearman
+from votewise.metrics.temperature import fit_temperature as fit_temperature
+from votewise.metrics.temperature import scaled_softmax as scaled_softmax

@@ -1,6 +1,8 @@
-"""Is confidence earned? Binned and smooth calibration errors, with what chance alone would show.
+"""Is confidence earned? Calibration errors against votes and against a label, with what chance alone would show.
 
-Here `confidence` is max_k q_k and `correct` whether that class is the label.
+Here `confidence` is max_k q_k, `share` the share of votes for that class, and `correct` whether it is the label. Where
+people disagree, only the first comparison is 0 for the model that says what they said: the vote shares themselves have
+an ECE against the majority of .30 on the demo's words, and of .37 on POPQUORN.
 """
 
 from __future__ import annotations
@@ -64,6 +66,21 @@ class BrierParts:
 
 
 @dataclass(frozen=True, eq=False)
+class VoteReliability:
+    """Confidence and vote share over B bins of equal mass, by rising confidence.
+
+    Attributes:
+        confidence: (B,) mean confidence of the items of each bin.
+        share: (B,) mean share of votes for the predicted class.
+        items: (B,) number of items.
+    """
+
+    confidence: FloatArray
+    share: FloatArray
+    items: IntArray
+
+
+@dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
     """Accuracy as a smooth function of confidence.
 
@@ -105,6 +122,18 @@ def ece(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float
     return binned_error(*confidence_and_correctness(labels, probs), bins)
 
 
+def ece_equal_width(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float:
+    """The `ece` over bins of equal width, ((b - 1) / bins, b / bins], as Guo et al. (2017) have it.
+
+    Example:
+        >>> round(ece_equal_width([0, 0, 1, 1], [[0.5, 0.5]] * 4), 4)
+        0.0
+    """
+    confidence, correct = confidence_and_correctness(labels, probs)
+    gap = np.bincount(equal_width_bins(confidence, bins), weights=correct - confidence)
+    return float(np.abs(gap).sum() / len(confidence))
+
+
 def ece_floor(probs: npt.ArrayLike, *, bins: int = 15, seed: int = 0, draws: int = 1000) -> Floor:
     """The equal-mass ECE of a perfectly calibrated model with these confidences, by simulation.
 
@@ -126,6 +155,38 @@ def vote_ece(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) 
         0.0
     """
     return binned_error(*confidence_and_share(reference, probs), bins)
+
+
+def classwise_vote_ece(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> float:
+    """The mean over classes of each class's calibration error against votes, after Kull et al. (2019).
+
+    That of class k is sum_b (n_b / N) |mean p_k - mean q_k|, over equal-mass bins of q_k. Unlike `vote_ece` it sees
+    probabilities that go to the wrong one of the classes that are not predicted.
+
+    Example:
+        >>> classwise_vote_ece([[0.7, 0.3, 0.0]], [[0.7, 0.0, 0.3]])
+        0.19999999999999998
+    """
+    p, q = check_pair(reference, probs)
+    return float(np.mean([binned_error(model, people, bins) for people, model in zip(p.T, q.T, strict=True)]))
+
+
+def vote_reliability(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: int = 15) -> VoteReliability:
+    """The curve behind `vote_ece`: mean vote share of the predicted class by mean confidence, over equal-mass bins.
+
+    Items of equal confidence stay together, in the bin of the middle one, so there may be fewer bins.
+
+    Example:
+        >>> curve = vote_reliability([[0.7, 0.3], [0.5, 0.5]], [[0.9, 0.1], [0.6, 0.4]], bins=2)
+        >>> curve.confidence.tolist(), curve.share.tolist()
+        ([0.6, 0.9], [0.5, 0.7])
+    """
+    check_whole_number("bins", bins, least=1)
+    confidence, share = confidence_and_share(reference, probs)
+    bin_of = bins_of_equals(confidence, bins)
+    items = np.bincount(bin_of)
+    means = [np.bincount(bin_of, weights=values) / items for values in (confidence, share)]
+    return VoteReliability(means[0], means[1], items)
 
 
 def vote_ece_floor(
@@ -239,7 +300,7 @@ def correctness_brier_parts(labels: npt.ArrayLike, probs: npt.ArrayLike, *, bins
     """
     check_whole_number("bins", bins, least=1)
     confidence, correct = confidence_and_correctness(labels, probs)
-    return _parts(correct[:, None], confidence[:, None], _bins_of_equals(confidence, bins))
+    return _parts(correct[:, None], confidence[:, None], bins_of_equals(confidence, bins))
 
 
 def _parts(p: FloatArray, q: FloatArray, group: IntArray) -> BrierParts:
@@ -264,14 +325,23 @@ def _group_means(p: FloatArray, q: FloatArray, group: IntArray) -> tuple[FloatAr
     return size / len(group), means[0], means[1]
 
 
-def equal_mass_bins(confidence: FloatArray, correct: FloatArray, bins: int) -> tuple[IntArray, FloatArray]:
-    """Bin of each item, (N,), and its correctness averaged over items of equal confidence, (N,)."""
+def equal_mass_bins(confidence: FloatArray, outcome: FloatArray, bins: int) -> tuple[IntArray, FloatArray]:
+    """Bin of each item, (N,), and its outcome averaged over items of equal confidence, (N,)."""
     n = len(confidence)
     edges = _bin_edges(n, min(check_whole_number("bins", bins, least=1), n))
-    bin_of = np.empty(n, dtype=np.int64)
-    bin_of[np.argsort(confidence, kind="stable")] = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-    _, group, size = np.unique(confidence, return_inverse=True, return_counts=True)
-    return bin_of, (np.bincount(group, weights=correct) / size)[group]
+    order = np.argsort(confidence, kind="stable")
+    rising, sorted_outcome = confidence[order], outcome[order]
+    group = np.concatenate([[0], np.cumsum(rising[1:] != rising[:-1])])
+    bin_of, shared = np.empty(n, dtype=np.int64), np.empty(n)
+    bin_of[order] = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    shared[order] = (np.bincount(group, weights=sorted_outcome) / np.bincount(group))[group]
+    return bin_of, shared
+
+
+def equal_width_bins(confidence: FloatArray, bins: int) -> IntArray:
+    """Bin of each item, (N,): b for confidences in (b / bins, (b + 1) / bins], and 0 for 0."""
+    edges = np.arange(1, check_whole_number("bins", bins, least=1)) / bins
+    return np.searchsorted(edges, confidence, side="left")
 
 
 def alike_predictions(probs: FloatArray, bins: int) -> IntArray:
@@ -286,13 +356,13 @@ def alike_predictions(probs: FloatArray, bins: int) -> IntArray:
     groups = 0
     for label in np.unique(top):
         rows = np.flatnonzero(top == label)
-        bin_of = _bins_of_equals(confidence[rows], max(round(bins * len(rows) / len(probs)), 1))
+        bin_of = bins_of_equals(confidence[rows], max(round(bins * len(rows) / len(probs)), 1))
         group[rows] = groups + bin_of
         groups += int(bin_of.max()) + 1
     return group
 
 
-def _bins_of_equals(confidence: FloatArray, bins: int) -> IntArray:
+def bins_of_equals(confidence: FloatArray, bins: int) -> IntArray:
     """Equal-mass bin of each item, (N,), without gaps; equal confidences share the bin of the middle one."""
     edges = _bin_edges(len(confidence), min(bins, len(confidence)))
     _, value, size = np.unique(confidence, return_inverse=True, return_counts=True)

@@ -10,7 +10,16 @@ from typing import Any, Literal, TypeAlias
 from votewise._checks import FloatArray, IntArray
 from votewise._numerics import top_classes
 from votewise.metrics._accuracy import accuracy
-from votewise.metrics.calibration import brier_parts, ece, ece_floor, smooth_ece, vote_ece, vote_ece_floor
+from votewise.metrics.calibration import (
+    brier_parts,
+    classwise_vote_ece,
+    ece,
+    ece_equal_width,
+    ece_floor,
+    smooth_ece,
+    vote_ece,
+    vote_ece_floor,
+)
 from votewise.metrics.proper import (
     js_distance,
     js_distance_per_item,
@@ -126,22 +135,32 @@ METRICS: dict[str, Metric] = {
         accuracy, "majority", "accuracy (majority)", "acc. (maj.)", "top class has most votes",
         lower=False, range=(0, 1),
     ),
-    "ece": Metric(
-        ece, "label", "ECE (true label)", "ECE", "calibration error, binned",
-        lower=True, range=(0, 1), floor="ece_floor", headline=True,
-    ),
-    "ece_floor": Metric(
-        lambda _, probs: ece_floor(probs).mean, "predictions", "ECE floor", "ECE floor", "ECE of a calibrated model",
-        lower=None, range=(0, 1),
-    ),
     "vote_ece": Metric(
-        vote_ece, "votes", "ECE (votes)", "vote ECE", "calibration error against vote shares",
+        vote_ece, "votes", "ECE (votes)", "vote ECE", "confidence against the vote share of that class",
         lower=True, range=(0, 1), floor="vote_ece_floor", headline=True,
     ),
     "vote_ece_floor": Metric(
         lambda counts, probs: math.nan if counts is None else vote_ece_floor(probs, counts).mean,
         "vote counts", "ECE floor (votes)", "vote ECE floor", "ECE (votes) of a model that is right",
         lower=None, range=(0, 1),
+    ),
+    "classwise_vote_ece": Metric(
+        classwise_vote_ece, "votes", "class-wise ECE (votes)", "class-wise vote ECE",
+        "the same for each class's probability, mean over classes",
+        lower=True, range=(0, 1),
+    ),
+    "ece": Metric(
+        ece, "label", "ECE (true label)", "ECE", "confidence against how often that class is the label",
+        lower=True, range=(0, 1), floor="ece_floor", headline=True,
+    ),
+    "ece_floor": Metric(
+        lambda _, probs: ece_floor(probs).mean, "predictions", "ECE floor", "ECE floor", "ECE of a calibrated model",
+        lower=None, range=(0, 1),
+    ),
+    "ece_equal_width": Metric(
+        ece_equal_width, "label", "ECE, equal width (true label)", "ECE, equal width",
+        "the same over bins of equal width",
+        lower=True, range=(0, 1),
     ),
     "smooth_ece": Metric(
         smooth_ece, "label", "smooth ECE (true label)", "smooth ECE", "calibration error, smoothed",

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from votewise._advice import Advice
 from votewise._checks import check_choice
 from votewise._errors import InputError, VotewiseError
 from votewise._text import counted, format_difference, format_number, format_p, listed
@@ -14,7 +15,7 @@ from votewise.records import ItemData, Results
 from votewise.report.conditions import PRIMARY, comparable_conditions, comparable_runs, row_name, setting_in_words
 from votewise.report.document import Block, Document, Figure, Items, Panel, Table, Text
 from votewise.report.findings import Column, Findings, MethodFindings, findings_of
-from votewise.report.verdict import coverage_sentence, verdict
+from votewise.report.verdict import advice_on, coverage_sentence, verdict
 from votewise.statistics import Spread
 from votewise.statistics.decide import ALPHA, FEWEST, MARGINS
 
@@ -33,7 +34,7 @@ def compare_results(
     results: Results,
     items: Mapping[str, ItemData],
     *,
-    at: str = "last",
+    at: str | None = None,
     baseline: str | None = None,
     title: str = "Methods compared",
     notes: Sequence[str] = (),
@@ -46,7 +47,8 @@ def compare_results(
     Args:
         results: finished runs and failures, as `results_of` gives them.
         items: votes and items behind the runs, by checksum of the data.
-        at: the epoch whose scores are compared, "last" or "best".
+        at: the epoch whose scores are compared, "last" or "best". If left out, the best where every run chose it on
+            items that are not scored, else the last.
         baseline: the method that others are tested against; soft labels if left out. Where a comparison lacks it, the
             first method it has.
         title: heading of the page.
@@ -55,6 +57,8 @@ def compare_results(
     Returns:
         The document. Its data hold "failed" (sentences on runs left out), "notes", "summary" and "comparisons".
     """
+    if at is None:
+        at = "best" if results.runs and all(run.get("selected") for run in results.runs) else "last"
     check_choice("at", at, EPOCHS)
     usable, left_out = comparable_runs(results, at=at)
     failed = tuple(
@@ -85,6 +89,7 @@ def compare_results(
         for condition in comparable_conditions(usable, baseline=baseline)
     ]
     told = (*dict.fromkeys(note for one in compared if one.data is not None for note in one.data.notes), *notes)
+    advice = [advice_on(findings) for findings in compared]
     summary = tuple(map(verdict, compared))
     blocks: list[Block] = [
         Text(summary, role="summary"),
@@ -95,6 +100,7 @@ def compare_results(
         scored = coverage_sentence(findings)
         blocks += [Text(heading=findings.condition.title), _table(findings)]
         blocks += [Text((scored,), role="note")] if scored else []
+        blocks += [Text(tuple(one.sentence for one in advice[number - 1]), role="advice")] if advice[number - 1] else []
         blocks += _figures(findings, number)
     # Of several numbers of votes the fewest, where methods differ most.
     for findings in {one.condition.factors.get("data"): one for one in compared}.values():
@@ -103,7 +109,7 @@ def compare_results(
             heading = f"Where people disagree most (held-out items{where})"
             blocks.append(Items(heading, findings.data.votes.classes, findings.items))
     blocks.append(Text(_legend(compared[0].columns.values()), role="legend"))
-    comparisons = [_as_json(findings) for findings in compared]
+    comparisons = [_as_json(*one) for one in zip(compared, advice, strict=True)]
     values = {"failed": failed, "notes": (*failed, *told), "summary": summary, "comparisons": comparisons}
     return Document(title, tuple(blocks), values)
 
@@ -192,7 +198,7 @@ def _figures(findings: Findings, number: int) -> list[Figure]:
         findings: what the curves show.
         number: number of the condition on its page, for the names of the figures.
     """
-    title, against = findings.condition.title, findings.against
+    title = findings.condition.title
     learning = tuple(method.learning for method in findings.methods)
     # One method that overfits would squeeze all other curves, so the panel ends a little above the second worst.
     tops = sorted(float(curve.y.max()) for curve in learning)
@@ -206,20 +212,20 @@ def _figures(findings: Findings, number: int) -> list[Figure]:
         )
     ]
     if reliability := tuple(method.reliability for method in findings.methods if method.reliability is not None):
-        right = "majority class" if against == "majority" else against
         figures.append(
             Figure(
                 f"reliability-{number}",
-                f"Accuracy by confidence: {title}",
-                (Panel("", "confidence", f"accuracy ({against})", reliability, diagonal=True),),
-                f"Reliability: how often the top class is the {right}, by confidence; mean over seeds, band from "
-                "lowest to highest. On the dotted line, confidence equals accuracy.",
+                f"Vote share by confidence: {title}",
+                (Panel("", "confidence", "share of votes, same class", reliability, diagonal=True),),
+                "Reliability: the share of votes for the predicted class by the model's confidence in it, over bins of "
+                "equal mass; mean over the items of all seeds, band from the lowest seed to the highest. On the dotted "
+                "line a model is as sure as people agree.",
             )
         )
     return figures
 
 
-def _as_json(findings: Findings) -> dict[str, Any]:
+def _as_json(findings: Findings, advice: Sequence[Advice]) -> dict[str, Any]:
     """A comparison for machines, without curves and items."""
     rows = []
     for method in findings.methods:
@@ -228,6 +234,7 @@ def _as_json(findings: Findings) -> dict[str, Any]:
         rows.append(
             {
                 "method": method.name,
+                "learning": asdict(method.shape),
                 "metrics": {column.name: asdict(method.scores[metric]) for metric, column in findings.columns.items()},
                 "seeds": tuple(method.by_seed),
                 "per_seed": tuple(method.by_seed.values()),
@@ -244,6 +251,9 @@ def _as_json(findings: Findings) -> dict[str, Any]:
         "title": findings.condition.title,
         "rows": rows,
         "no_model": asdict(findings.no_model) if findings.no_model.n else None,
+        "people": findings.people,
+        "at": findings.at,
+        "advice": [asdict(one) for one in advice],
         "against": findings.against,
         "scored": {"items": scored.items, "models": [scored.fewest, scored.most]} if scored else None,
     }
@@ -266,14 +276,23 @@ def _decision_as_json(method: MethodFindings) -> dict[str, Any] | None:
 
 def _legend(columns: Collection[Column]) -> tuple[str, ...]:
     """How to read the tables and figures."""
+    scaled: tuple[str, ...] = ()
+    if any(column.name == "scaled soft NLL" for column in columns):
+        scaled = (
+            "scaled: with a temperature fitted on the items that chose the epoch; what is left when every model is as "
+            "sure as it should be.",
+        )
     lower, higher = (
         listed([column.name for column in columns if column.lower is direction]) for direction in (True, False)
     )
     return (
         "Mean ± SD (n − 1) over seeds; (n) where a number is known for fewer seeds than the others. Lower is better "
         f"for {lower}, higher for {higher}.",
-        "ECE (votes): calibration against the share of votes for the predicted class. ECE floor: the ECE that chance "
-        "alone would give a calibrated model with the same confidences, and as many votes.",
+        "ECE (votes): how far confidence is from the share of votes for the predicted class; 0 for a model that says "
+        "what people said. The other ECE is against one label for each item, which the vote shares themselves miss "
+        "wherever people disagree. ECE floor: the ECE that chance alone would give a calibrated model with the same "
+        "confidences, and as many votes.",
+        *scaled,
         "no model: predicting the average vote shares of the items not held out.",
         "better: seeds with a lower soft NLL than the baseline. interval: 95 %, by Student's t of the differences seed "
         "by seed. p: the same test, adjusted by Holm over the methods of a table. verdict: ahead or behind where p is "

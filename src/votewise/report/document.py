@@ -14,7 +14,7 @@ from typing import Any, Literal
 from votewise._checks import FloatArray
 from votewise._text import TextOrPair, text_parts
 
-Role = Literal["summary", "facts", "plain", "note", "legend", "aside"]
+Role = Literal["summary", "facts", "plain", "note", "advice", "legend", "aside"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Text:
         sentences: each a paragraph of its own.
         heading: line above them; empty for none.
         role: "summary" (what a reader should take away), "facts" (data and protocol), "plain", "note" (on what stands
-            above), "legend" (how to read it), or "aside" (what a terminal has already said while it was read).
+            above), "advice" (what to change in the training behind it), "legend" (how to read it), or "aside" (what a
+            terminal has already said while it was read).
         level: level of the heading, 2 for the sections of a page.
         bullets: whether the sentences are a list.
     """

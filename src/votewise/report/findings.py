@@ -11,17 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray
-from votewise._numerics import top_classes
-from votewise.metrics import METRICS, headlines, reliability_curve, soft_nll
+from votewise.metrics import METRICS, entropy_per_item, headlines, soft_nll
+from votewise.metrics.calibration import bins_of_equals, confidence_and_share
 from votewise.records import ItemData, Results
 from votewise.report.conditions import PRIMARY, Condition
 from votewise.report.document import Curve, Item
 from votewise.report.items import hardest_items
-from votewise.statistics import PairedTest, Sample, Spread, adjusted, paired_test
+from votewise.statistics import LearningShape, PairedTest, Sample, Spread, adjusted, learning_shape, paired_test
 from votewise.statistics.decide import MARGINS, Decision, Hypothesis, decide
 
-# Reliability is drawn where the items of every seed are at least this dense; elsewhere a few would decide it.
-_LEAST_DENSITY = 0.1
+# Reliability is drawn over at most so many bins of equal mass, of at least so many items: fewer would show chance.
+_BINS, _LEAST_ITEMS = 15, 20
+
+# A score of finished runs that is no function of votes and predictions alone: `experiments.run` records it.
+SCALED = "scaled_soft_nll"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class MethodFindings:
             None for the baseline itself.
         level: what they say of "the two differ by less than the margin of level", likewise.
         learning: soft NLL by epoch.
-        reliability: accuracy by confidence; None without votes or predictions.
+        shape: shape of that curve on the items that chose the epoch, or on the scored items where these chose it.
+        reliability: share of votes for the predicted class by confidence; None without votes or predictions.
     """
 
     name: str
@@ -79,6 +83,7 @@ class MethodFindings:
     lower: Decision | None
     level: Decision | None
     learning: Curve
+    shape: LearningShape
     reliability: Curve | None
 
     @property
@@ -108,6 +113,8 @@ class Findings:
         no_model: soft NLL of predicting the mean vote shares of the items not held out; of no seed without votes, and
             where these shares rule out what people chose, so that the loss is infinite.
         no_model_difference: mean difference of that from the baseline.
+        people: mean entropy of the vote shares of the scored items, the soft NLL of a model that says them.
+        at: the epoch that is scored.
         coverage: which items were scored; None where that is not known.
         items: the scored items that people disagree on most, with each method's prediction; none without votes.
     """
@@ -119,6 +126,8 @@ class Findings:
     methods: tuple[MethodFindings, ...]
     no_model: Spread
     no_model_difference: float
+    people: float
+    at: str
     coverage: Coverage | None
     items: tuple[Item, ...]
 
@@ -135,8 +144,10 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
     # What people said, and what the runs gave.
     shares = None if data is None else data.votes.probs
     runs = {method: results.take(rows) for method, rows in condition.rows.items()}
-    samples = {method: {name: one.sample(f"{name}_{at}") for name in METRICS} for method, one in runs.items()}
+    known = (*METRICS, SCALED)
+    samples = {method: {name: one.sample(f"{name}_{at}") for name in known} for method, one in runs.items()}
     lines = {method: list(one.lines(f"curve_{PRIMARY}").values()) for method, one in runs.items()}
+    chosen = {method: list(one.lines("curve_selection_nll").values()) for method, one in runs.items()}
     predicted = {method: [(one.rows, one.probs) for one in part.predictions(at)] for method, part in runs.items()}
     baseline, *others = runs
     pairs: Any = zip(runs[baseline].factors["seed"], runs[baseline].held_out or (), strict=False)
@@ -150,14 +161,22 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
         name: Column(metric.title_for(true_labels=None), metric.title_for(true_labels=true_labels), metric.lower)
         for name, metric in headlines().items()
     }
-    no_model_losses, curves = {}, {}
+    if any(by_name[SCALED].n for by_name in samples.values()):
+        scaled = {SCALED: Column("scaled soft NLL", "soft NLL (scaled)", True)}
+        columns = {PRIMARY: columns[PRIMARY], **scaled, **columns}
+    no_model_losses, reliability = {}, {}
+    people = math.nan
     if data is not None and shares is not None:
-        labels = top_classes(shares) if data.labels is None else data.labels
         for seed, rows in held_out.items():
             mean = np.delete(shares, rows, axis=0).mean(axis=0)
             no_model_losses[seed] = soft_nll(shares[rows], np.tile(mean / mean.sum(), (len(rows), 1)))
-        for method, predictions in predicted.items():
-            curves[method] = [reliability_curve(labels[rows], probs) for rows, probs in predictions]
+        if held_out:
+            people = float(entropy_per_item(shares[np.concatenate(list(held_out.values()))]).mean())
+        reliability = {
+            method: _reliability(method, [confidence_and_share(shares[rows], probs) for rows, probs in predictions])
+            for method, predictions in predicted.items()
+            if predictions
+        }
 
     # Statistics over seeds.
     losses = {method: by_name[PRIMARY] for method, by_name in samples.items()}
@@ -177,12 +196,10 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
     learning = {
         method: _band(method, np.arange(1, epochs + 1), [line[:epochs] for line in lines[method]]) for method in lines
     }
-    reliability = {}
-    for method, by_run in curves.items():
-        if by_run:
-            dense = np.all([np.isfinite(one.accuracy) & (one.density > _LEAST_DENSITY) for one in by_run], axis=0)
-            accuracy = [one.accuracy[dense] for one in by_run]
-            reliability[method] = _band(method, by_run[0].confidence[dense], accuracy)
+    shapes = {}
+    for method, by_run in lines.items():
+        told = chosen[method] if len(chosen[method]) == len(by_run) else by_run
+        shapes[method] = learning_shape(np.mean([line[:epochs] for line in told], axis=0))
     coverage = None
     if held_out:
         _, times = np.unique(np.concatenate(list(held_out.values())), return_counts=True)
@@ -196,12 +213,14 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
         tuple(
             MethodFindings(
                 method, losses[method].by_seed, spreads[method], tests.get(method), lower.get(method),
-                level.get(method), learning[method], reliability.get(method),
+                level.get(method), learning[method], shapes[method], reliability.get(method),
             )
             for method in runs
         ),
         no_model_spread,
         no_model_difference,
+        people,
+        at,
         coverage,
         () if data is None else hardest_items(data, predicted),
     )  # fmt: skip
@@ -211,3 +230,25 @@ def _band(name: str, x: npt.NDArray[Any], lines: Sequence[FloatArray]) -> Curve:
     """The mean of some lines, from the lowest to the highest."""
     stack = np.stack(lines)
     return Curve(name, x.astype(np.float64), stack.mean(axis=0), stack.min(axis=0), stack.max(axis=0))
+
+
+def _reliability(name: str, runs: Sequence[tuple[FloatArray, FloatArray]]) -> Curve | None:
+    """Share of votes for the predicted class by confidence: mean over items, band from the lowest run to the highest.
+
+    All runs share their bins, which have equal mass over all runs. None where the items fill no two bins.
+
+    Args:
+        name: name of the curve.
+        runs: (m,) confidence and share of each run.
+    """
+    confidence, share = (np.concatenate(parts) for parts in zip(*runs, strict=True))
+    number = np.repeat(np.arange(len(runs)), [len(one) for one, _ in runs])
+    bin_of = bins_of_equals(confidence, min(_BINS, max(len(confidence) // _LEAST_ITEMS, 1)))
+    bins = int(bin_of.max()) + 1
+    if bins < 2:
+        return None
+    cell = number * bins + bin_of
+    items, total = (np.bincount(cell, weights, len(runs) * bins).reshape(-1, bins) for weights in (None, share))
+    means = np.divide(total, items, out=np.full(total.shape, np.nan), where=items > 0)
+    middle, height = (np.bincount(bin_of, values) / np.bincount(bin_of) for values in (confidence, share))
+    return Curve(name, middle, height, np.nanmin(means, axis=0), np.nanmax(means, axis=0))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from votewise._advice import Advice, advise_on_curves, advise_on_levels
 from votewise._text import counted, format_number, format_p, listed
 from votewise.report.findings import Findings
 from votewise.report.look import in_words
+from votewise.statistics import Sample
 from votewise.statistics.decide import FEWEST, MARGINS
 
 # A difference in soft NLL that three digits do not show.
@@ -25,6 +27,22 @@ def verdict(findings: Findings) -> str:
     opening = findings.condition.opening
     begun = opening.endswith(", ")  # else the sentence begins here, or after a title and a colon
     return " ".join([opening + (first if begun else _capital(first)), *map(_capital, others)])
+
+
+def advice_on(findings: Findings) -> list[Advice]:
+    """What the curves and levels of a comparison say about its training, and what to change."""
+    methods, settings = findings.methods, findings.condition.factors
+    words = {method.name: in_words(method.name) for method in methods}
+    return [
+        *advise_on_levels(
+            {method.name: Sample(method.by_seed) for method in methods},
+            no_model=findings.no_model.mean, people=findings.people, model=str(settings.get("model")), words=words,
+        ),
+        *advise_on_curves(
+            {method.name: method.shape for method in methods},
+            epochs=len(methods[0].learning.x), at=findings.at, baseline=methods[0].name, words=words,
+        ),
+    ]  # fmt: skip
 
 
 def coverage_sentence(findings: Findings) -> str:
@@ -54,7 +72,6 @@ def _levels(findings: Findings) -> Iterator[str]:
             f"no method beats the average vote shares, which need no model: these score {format_number(floor)}, and "
             f"{in_words(best)}, the best method, {format_number(means[best])} (soft NLL, lower is better)."
         )
-        yield "change the recipe before comparing methods."
         return
     if behind:
         shown = listed([format_number(means[method]) for method in behind])

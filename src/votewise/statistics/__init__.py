@@ -6,6 +6,8 @@ from votewise.statistics.bootstrap import bootstrap_mean as bootstrap_mean
 from votewise.statistics.bootstrap import centred_interval as centred_interval
 from votewise.statistics.bootstrap import wilson_interval as wilson_interval
 from votewise.statistics.decide import Published as Published
+from votewise.statistics.learning import LearningShape as LearningShape
+from votewise.statistics.learning import learning_shape as learning_shape
 from votewise.statistics.multiplicity import holm as holm
 from votewise.statistics.paired import Comparison as Comparison
 from votewise.statistics.paired import Wilcoxon as Wilcoxon

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from votewise._checks import check_choice, check_class_names, first_few
+from votewise._checks import check_choice, check_class_names, check_number, first_few
 from votewise._errors import InputError, MissingExtraError, VotewiseError
 from votewise._files import as_path, whole_file
+from votewise.metrics.temperature import LEAST_TEMPERATURE, MOST_TEMPERATURE
 from votewise.models import KINDS, Model, find_model
 from votewise.models.catalog import saved_model
 from votewise.models.encoder import SavedEncoder, is_encoder
@@ -37,6 +38,7 @@ class ModelConfig:
         recipe: the training recipe, whose mean and std normalise images.
         reading: how to read its inputs, in plain JSON.
         training: method, seed, data and version, in plain JSON.
+        temperature: what its logits are divided by, fitted on items that it was not trained on; 1 if none was.
         encoder: what is saved of its pretrained encoder beside the weights; None if it has none.
     """
 
@@ -47,6 +49,7 @@ class ModelConfig:
     recipe: TrainConfig
     reading: Mapping[str, Any]
     training: Mapping[str, Any]
+    temperature: float = 1.0
     encoder: SavedEncoder | None = None
 
     def build(self) -> nn.Module:
@@ -79,8 +82,10 @@ class ModelConfig:
             raise InputError(
                 f"the model must have format {FORMAT}", f"got format {stored!r}", "Read it with a newer votewise"
             )
+        values.setdefault("temperature", 1.0)  # older than models with a temperature
         _check_names(values, _IN_CONFIG)
         check_choice("the kind of inputs", values["kind"], KINDS)
+        check_number("the temperature", values["temperature"], LEAST_TEMPERATURE, MOST_TEMPERATURE)
         return cls(
             values["model"],
             values["kind"],
@@ -89,6 +94,7 @@ class ModelConfig:
             TrainConfig.from_dict(values["recipe"]),
             dict(values["reading"]),
             dict(values["training"]),
+            float(values["temperature"]),
         )
 
 

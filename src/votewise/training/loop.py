@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from votewise._checks import FloatArray, check_kind
+from votewise._checks import FloatArray, check_kind, check_whole_number
 from votewise._errors import DivergedError, InputError
 from votewise._random import stream_key
 from votewise.delivery import Delivery, Mixup
@@ -73,6 +73,7 @@ def train_classifier(
     config: TrainConfig,
     *,
     seed: int,
+    until: int | None = None,
     on_epoch: Callable[[int, float], None] | None = None,
 ) -> nn.Module:
     """Train a model in place on the labels that a delivery gives for its items.
@@ -85,6 +86,7 @@ def train_classifier(
         delivery: the labels.
         config: the recipe.
         seed: root seed of order, augmentation and dropout.
+        until: epochs after which to stop, as a longer run would be then; all of the recipe's if left out.
         on_epoch: called after each epoch with its number and its mean training loss.
     """
     _check_arguments(model, inputs, delivery)
@@ -92,7 +94,7 @@ def train_classifier(
     data = Inputs.place(inputs, config, device)
     mixup = Mixup(alpha=config.mixup, seed=seed) if config.mixup else None
     optimizer = make_optimizer(model, config, config.learning_rate)
-    for epoch in range(config.epochs):
+    for epoch in range(config.epochs if until is None else check_whole_number("until", until, least=1)):
         batches = torch.split(torch.from_numpy(epoch_order(seed, epoch, len(data))).to(device), config.batch_size)
         crops = torch.from_numpy(epoch_crops(seed, epoch, len(data), config)).to(device)
         targets = torch.from_numpy(delivery.targets(epoch)).to(device)

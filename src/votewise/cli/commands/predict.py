@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from votewise._checks import check_choice
+from votewise._checks import check_choice, check_number
 from votewise._errors import InputError
 from votewise.cli import options
 from votewise.cli.groups import grouped_options
@@ -25,6 +26,12 @@ def predict_command(
     ],
     inputs: InputOptions,
     item: Annotated[str | None, typer.Option(help="Item column of a table.", show_default=False)] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            help="Divide logits by this, 1 for nothing; by the model's own temperature if omitted.", show_default=False
+        ),
+    ] = None,
     device: Device = "auto",
     safe_cells: SafeCells = False,
     as_json: Json = False,
@@ -36,6 +43,7 @@ def predict_command(
     from votewise.data import InputForm, open_inputs
     from votewise.experiments.run import DEVICES, choose_device
     from votewise.experiments.train import predict as predict_inputs
+    from votewise.metrics.temperature import LEAST_TEMPERATURE, MOST_TEMPERATURE
     from votewise.predictions import check_prediction_path, write_predictions
     from votewise.training.checkpoint import load_model
     from votewise.votes.table import row_numbers
@@ -45,6 +53,10 @@ def predict_command(
     check_prediction_path(output)
     options.check_overwrites([output], [model, path])
     network, config = load_model(model)
+    if temperature is not None:
+        config = replace(
+            config, temperature=check_number("--temperature", temperature, LEAST_TEMPERATURE, MOST_TEMPERATURE)
+        )
     if kind != config.kind:
         raise InputError(f"the model takes {config.kind}", f"got --{kind}", f"Pass --{config.kind}")
     form, row = InputForm.from_dict(config.reading), config.input_model(network)
@@ -70,6 +82,7 @@ def predict_command(
                 "items": len(probs),
                 "classes": config.classes,
                 "model": str(model),
+                "temperature": config.temperature,
                 "notes": loaded.notes,
             }
         )

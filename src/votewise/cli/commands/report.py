@@ -15,7 +15,13 @@ from votewise.cli.show import reserved_page
 def report_command(
     runs: Runs,
     output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path("report.html"),
-    at: Annotated[str, typer.Option(help="Epoch to compare: last or best.")] = "last",
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="Epoch to compare: last or best; if omitted, best where items that are not scored chose it.",
+            show_default=False,
+        ),
+    ] = None,
     baseline: Annotated[
         str | None, typer.Option(help="Method to compare the others with; soft if omitted.", show_default=False)
     ] = None,

@@ -56,10 +56,15 @@ def train_command(
                 options.print_note(sentence, silent)
             run = Run(
                 data.name, data.checksum, method, wanted.seed, default_recipe(data, **training.recipe),
-                run_label(name, kind), held_out=wanted.held_out, options=tuple(chosen.items()),
+                run_label(name, kind), held_out=wanted.held_out, selected=wanted.selected,
+                options=tuple(chosen.items()), blind=True,
             )  # fmt: skip
-            bar = display.add_task("training", total=run.recipe.epochs)
-            trained = train_model(run, data, device=training.device, on_epoch=lambda: display.advance(bar))
+            bar = display.add_task("training", total=run.recipe.epochs * (1 + wanted.refit))
+            trained = train_model(
+                run, data, at=wanted.at, temperature=wanted.temperature, refit=wanted.refit, device=training.device,
+                on_epoch=lambda: display.advance(bar),
+            )  # fmt: skip
+            display.update(bar, total=display.tasks[bar].completed)
             save_model(partial, trained.model, trained.config)
         if wanted.predictions is not None and table is not None:
             ids, classes = data.votes.item_ids[trained.held_out], data.votes.classes
@@ -74,6 +79,12 @@ def train_command(
         metrics = None if trained.scores is None else asdict(trained.scores)["metrics"]
         options.print_json({**told, "metrics": metrics, "notes": (*data.notes, *trained.doubts)})
     else:
-        options.say(f"{output}: {run.model}, {run.label}, trained on {counted(trained.trained_on, 'item')}")
+        about = trained.about
+        lasted = f"epoch {about['epoch']} of {about['epochs']}"
+        scaled = f", temperature {trained.config.temperature:.3f}" if wanted.temperature else ""
+        items = counted(trained.trained_on, "item")
+        options.say(f"{output}: {run.model}, {run.label}, {lasted}, trained on {items}{scaled}")
+        if wanted.refit and trained.scores is not None:
+            options.say("The scores are those of the model that chose the epoch, which had not seen these items:")
         if trained.scores is not None:
             options.print_scores(trained.scores, "held-out item", true_labels=False)
