@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields
 from typing import Any
@@ -223,7 +224,7 @@ def rebuilt(instance: Any) -> tuple[Any, ...]:
 def check_class_names(classes: Iterable[object]) -> tuple[str, ...]:
     """Return class names as a tuple of text, at least one, none empty, none twice."""
     names = tuple(_as_text("class names", classes))
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if not names or repeated or "" in names:
         got = f"{first_few(repeated)} appears twice" if repeated else "one is empty" if names else "got none"
         raise InputError("class names must be different, non-empty and at least one", got, "Name each class once")

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from votewise._checks import first_few
 from votewise._errors import InputError
 
+# Nobody names a column by more letters; patterns are not tried on longer ones, which could take them forever.
+_LONGEST = 200
+
 # The column of an index without a name, as pandas calls it when it reads one, and (in canonical form) what it may be
 # called when pandas or Arrow wrote it.
 INDEX_COLUMN = "Unnamed: 0"
@@ -503,6 +506,8 @@ def says_nothing(name: str) -> bool:
 
 def stem(name: str) -> str | None:
     """A name with its first number, or the letter at its end, as #: 'Score#' of 'Score 7'; None if it has none."""
+    if len(name) > _LONGEST:
+        return None
     found = re.fullmatch(r"(\D*?)[\s_.:#-]*\d+(.*)", name.strip()) or re.fullmatch(
         r"(.*\w\w)[\s_.:-]+[A-Za-z]()", name.strip()
     )
@@ -545,5 +550,6 @@ def without_any_index(names: Sequence[str]) -> list[str]:
 
 def _canonical(name: str) -> str:
     """`Worker ID`, `worker-id` and `workerId` as `worker_id`; `HITId` as `hit_id`."""
+    name = name[:_LONGEST]
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.strip())
     return re.sub(r"[\s_-]+", "_", apart).lower()

@@ -52,17 +52,22 @@ class Column:
         return bool(self.holds)
 
     @cached_property
-    def values(self) -> list[str]:
-        """The different values, the most frequent first, without marks of a gap."""
+    def times(self) -> dict[str, int]:
+        """How often each value, or mark of a gap, is there, the most frequent first."""
         import polars as pl
 
-        counted = self.cells.drop_nulls().value_counts(sort=True, name="times")
-        return [word for word in counted.get_column(counted.columns[0]).cast(pl.String).to_list() if word not in _MARKS]
+        words, times = self.cells.drop_nulls().value_counts(sort=True, name="times")
+        return dict(zip(words.cast(pl.String).to_list(), times.to_list(), strict=True))
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The different values, the most frequent first, without marks of a gap."""
+        return [word for word in self.times if word not in _MARKS]
 
     @cached_property
     def marks(self) -> list[str]:
         """Marks of a gap among the values."""
-        return sorted(set(self.cells.drop_nulls().unique().to_list()) & (_MARKS - {""}))
+        return sorted(self.times.keys() & (_MARKS - {""}))
 
     @property
     def distinct(self) -> int:
@@ -72,7 +77,7 @@ class Column:
     @cached_property
     def filled(self) -> int:
         """The number of cells with a value."""
-        return len(self.cells) - self.cells.null_count() - int(self.cells.is_in(list(_MARKS)).fill_null(False).sum())
+        return sum(self.times[word] for word in self.values)
 
     @cached_property
     def codes(self) -> npt.NDArray[np.int64]:
@@ -148,10 +153,16 @@ class Column:
 
 def profile(frame: pl.DataFrame) -> dict[str, Column]:
     """The columns of a table by name."""
+    import polars as pl
+
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    # All texts at once: of tables with thousands of columns, each call of the engine would cost more than its work.
+    trimmed = frame.select(texts).with_columns(pl.all().str.strip_chars().replace("", None)) if texts else frame
     columns = {}
     for series in frame:
         holds = str(series.dtype) if series.dtype.is_nested() else ""
-        columns[series.name] = Column(series.name, _as_words(series), holds)
+        words = trimmed[series.name] if series.dtype == pl.String else _as_words(series)
+        columns[series.name] = Column(series.name, words, holds)
     return columns
 
 

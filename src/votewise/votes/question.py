@@ -119,8 +119,4 @@ def _command(source: Any, reading: Reading) -> str:
 
 def _common_start(names: Sequence[str]) -> str:
     """What all of some names begin with."""
-    shortest = min(names, key=len, default="")
-    return next(
-        (shortest[:end] for end in range(len(shortest), 0, -1) if all(one.startswith(shortest[:end]) for one in names)),
-        "",
-    )
+    return os.path.commonprefix(list(names))

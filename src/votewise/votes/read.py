@@ -23,7 +23,7 @@ from votewise.votes.forms import READERS, counts, long, wide
 from votewise.votes.forms.rows import leave_out
 from votewise.votes.guessing import guess
 from votewise.votes.guessing.look import Doubt, Guess
-from votewise.votes.profile import SAMPLE, profile
+from votewise.votes.profile import SAMPLE, Column, profile
 from votewise.votes.question import UnclearError, needed, question, with_command
 from votewise.votes.reading import Reading, names_in
 from votewise.votes.sources import Table, UnreadableError, engine_errors, named_file, open_table
@@ -339,8 +339,8 @@ def make_plan(source: Any, frame: pl.DataFrame, said: Reading, asked: Reading) -
         asked: the same with the names of columns in full, and what the platform knows.
     """
     with engine_errors("the table"):
-        found = _guessed(frame, asked)
         columns = profile(frame.head(SAMPLE))
+        found = _guessed(frame, asked, None if asked.without else columns)
     if found is None:
         nothing = Doubt(
             "the columns must show which form the table has",
@@ -354,11 +354,12 @@ def make_plan(source: Any, frame: pl.DataFrame, said: Reading, asked: Reading) -
     raise question(source, columns, found.doubts, _proposal(frame, said, asked, found))
 
 
-def _guessed(frame: pl.DataFrame, asked: Reading) -> Guess | None:
+def _guessed(frame: pl.DataFrame, asked: Reading, columns: dict[str, Column] | None = None) -> Guess | None:
     kept, _ = leave_out(frame, asked.without)
     if not kept.height:
         raise InputError("a table of votes needs at least one row", "all are left out", "Check the conditions")
-    return guess(profile(kept.head(SAMPLE)), min(kept.height, SAMPLE), whole=frame.height <= SAMPLE, asked=asked)
+    columns = columns or profile(kept.head(SAMPLE))
+    return guess(columns, min(kept.height, SAMPLE), whole=frame.height <= SAMPLE, asked=asked)
 
 
 def _proposal(frame: pl.DataFrame, said: Reading, asked: Reading, found: Guess) -> Reading | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -173,7 +174,8 @@ def column_names(table: pl.LazyFrame, what: str) -> list[str]:
     with engine_errors(what):
         names = table.collect_schema().names()
     # Polars renames a repeated CSV column silently; a class or annotator given twice is a mistake to report.
-    repeated = [name for name in names if (stem := re.sub(r"_duplicated_\d+$", "", name)) != name and stem in names]
+    known = set(names)
+    repeated = [name for name in names if (stem := re.sub(r"_duplicated_\d+$", "", name)) != name and stem in known]
     if repeated:
         stems = [re.sub(r"_duplicated_\d+$", "", name) for name in repeated]
         raise InputError("column names must be different", f"{first_few(stems)} appears twice", "Rename one of them")
@@ -236,7 +238,7 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
 def _named(names: Sequence[str], columns: Sequence[pl.Series]) -> pl.DataFrame:
     import polars as pl
 
-    repeated = sorted({name for name in names if list(names).count(name) > 1})
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise InputError("column names must be different", f"{first_few(repeated)} appears twice", "Rename one of them")
     return pl.DataFrame([column.alias(name) for name, column in zip(names, columns, strict=True)])

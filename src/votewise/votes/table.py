@@ -203,12 +203,13 @@ class Votes:
             classes: unique names, in the column order wanted.
         """
         names = check_class_names(classes)
-        lost = [name for index, name in enumerate(self.classes) if name not in names and self.probs[:, index].any()]
+        column = {name: index for index, name in enumerate(names)}
+        voted = self.probs.any(axis=0).tolist()
+        lost = [name for name, has_votes in zip(self.classes, voted, strict=True) if has_votes and name not in column]
         if lost:
             raise InputError(
                 "the class list must name every class with a vote", f"it lacks {first_few(lost)}", "Add those names"
             )
-        column = {name: index for index, name in enumerate(names)}
         old = [index for index, name in enumerate(self.classes) if name in column]
         new = [column[self.classes[index]] for index in old]
 

@@ -105,7 +105,8 @@ def read_table_1(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Vot
 def _flat_questions(names: Sequence[str]) -> list[str]:
     """Questions whose responses are columns of their own."""
     flat = [name.removesuffix(_RESPONSES) for name in names if name.endswith(_RESPONSES)]
-    return [*flat, *(name for name in names if f"{name}{_SUGGESTION}" in names)]
+    known = set(names)
+    return [*flat, *(name for name in names if f"{name}{_SUGGESTION}" in known)]
 
 
 def _questions(record: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -94,8 +95,7 @@ def _object(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; of a key that appears twice, JSON readers would silently keep the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise InputError(f"{what} must name each key of an object once", f"{twice!r} appears twice", "Fix it")
     return found
 
