@@ -17,6 +17,7 @@ from typing import IO
 import numpy as np
 
 from votewise._errors import InputError
+from votewise.votes.bounds import check_columns, check_memory, read_unpacked
 from votewise.votes.reading import Reading
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
@@ -30,6 +31,9 @@ _LINES = 200
 
 # A file is scanned for quotes in parts of this many bytes.
 _PART = 1 << 24
+
+# What a byte of a file may take when Python reads it, whose texts are objects.
+_CSV_BYTES = 20
 
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
@@ -73,6 +77,7 @@ def see_layout(path: Path, asked: Reading) -> Layout:
     quote = asked.quote or '"'
     lines = _lines(text, complete=len(start) < _LETTERS)
     separator = _NAMES.get(asked.separator or "", asked.separator) or _separator(path, lines, quote)
+    check_columns(_separators(path, separator) + 1)
     rows = list(_cells(lines, separator, quote))
     skipped = asked.skip_rows if asked.skip_rows is not None else _title_rows(rows)
     if skipped and asked.skip_rows is None:
@@ -86,6 +91,13 @@ def see_layout(path: Path, asked: Reading) -> Layout:
 def open_bytes(path: Path) -> IO[bytes]:
     """A file's bytes, decompressed if its name ends in .gz."""
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _separators(path: Path, separator: str) -> int:
+    """The most separators in one of the first lines."""
+    with open_bytes(path) as file:
+        first = itertools.islice(iter(lambda: file.readline(_PART), b""), _LINES)
+        return max((line.count(separator.encode()) for line in first), default=0)
 
 
 def table_suffix(path: Path) -> str:
@@ -127,8 +139,9 @@ def has_odd_quotes(path: Path, separator: str) -> bool:
 
 def read_by_csv(path: Path, layout: Layout, name: str) -> tuple[list[str], list[list[str]]]:
     """A text file as Python's csv module reads it, strictly: text after a closing quote is refused."""
-    with open_bytes(path) as file:
-        text = decode(file.read(), layout.encoding, name)
+    content = read_unpacked(path)
+    check_memory(_CSV_BYTES * len(content))
+    text = decode(content, layout.encoding, name)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator, strict=True)
     rows: list[list[str]] = []
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.votes.numbers import to_float
-from votewise.votes.tally import GAP_MARKS, MISSING_WORDS
+from votewise.votes.tally import GAP_MARKS, MISSING_WORDS, is_foreign
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,9 +27,15 @@ SAMPLE = 20_000
 # More different values than this are not few, however often they recur.
 _FEW = 30
 
+# Of so few rows Python counts sooner than the table engine.
+_FEW_ROWS = 256
+
 # What stands for yes and no in a column for each class.
 BITS = dict.fromkeys(["1", "1.0", "true", "True", "TRUE", "yes", "x", "X"], 1.0)
 BITS |= dict.fromkeys(["0", "0.0", "false", "False", "FALSE", "no"], 0.0)
+
+# Votes that a cell may count, as in Counter({'a': 2}): each becomes a row.
+_MOST_COUNTED = 10_000
 
 _MARKS = MISSING_WORDS | GAP_MARKS
 _DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(\b|T)|\d{1,2}[/.:]\d{1,2}[/.:](\d\d|\d{4})(\s|$)|\w{3} \w{3} \d\d? \d\d:")
@@ -56,6 +65,8 @@ class Column:
         """How often each value, or mark of a gap, is there, the most frequent first."""
         import polars as pl
 
+        if len(self.cells) <= _FEW_ROWS:
+            return dict(Counter(word for word in self.cells.to_list() if word is not None).most_common())
         words, times = self.cells.drop_nulls().value_counts(sort=True, name="times")
         return dict(zip(words.cast(pl.String).to_list(), times.to_list(), strict=True))
 
@@ -201,9 +212,16 @@ def split_cell(cell: str, split: str) -> list[str]:
     if split != "json":
         return [word.strip() for word in cell.split(split)] if cell else []
     if cell.startswith(("Counter(", "OrderedCounter(")):
-        return [name for name, times in re.findall(r"'([^']*)': (\d+)", cell) for _ in range(int(times))]
+        counts = [(name, int(times)) for name, times in re.findall(r"'([^']*)': (\d+)", cell)]
+        if sum(times for _, times in counts) > _MOST_COUNTED:
+            raise InputError(
+                f"a cell may count {_MOST_COUNTED:,} votes",
+                f"one is {cell[:60]!r}",
+                "Make a table of it with a column of counts for each class",
+            )
+        return [name for name, times in counts for _ in range(times)]
     try:
-        found = json.loads(cell) if cell else []
+        found = parse_json(cell) if cell else []
     except ValueError:
         # Lists as Python or NumPy prints them: ['a', 'b'] and [1 2].
         inner = cell.strip("[]")
@@ -253,8 +271,8 @@ def _as_words(series: pl.Series) -> pl.Series:
             series = series.cast(pl.Int64)
     words = (
         series.cast(pl.String, strict=False)
-        if series.dtype not in (pl.Object, pl.Binary)
-        else pl.Series(series.name, [str(one) for one in series.to_list()], dtype=pl.String)
+        if series.dtype not in (pl.Object, pl.Binary, pl.Duration) and not is_foreign(series)
+        else pl.Series(series.name, [None if one is None else str(one) for one in series.to_list()], dtype=pl.String)
     )
     words = words.str.strip_chars()
     return words.set(words == "", None)

@@ -119,4 +119,6 @@ def _command(source: Any, reading: Reading) -> str:
 
 def _common_start(names: Sequence[str]) -> str:
     """What all of some names begin with."""
-    return os.path.commonprefix(list(names))
+    first, last = min(names, default=""), max(names, default="")  # all others agree where these two do
+    end = next((place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[:end]

@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from votewise._checks import check_choice, check_class_names, check_matrix, first_few
 from votewise._errors import InputError
+from votewise._files import as_path
 from votewise.votes import exports
+from votewise.votes.bounds import check_start
 from votewise.votes.forms import READERS, counts, long, wide
 from votewise.votes.forms.rows import leave_out
 from votewise.votes.guessing import guess
@@ -148,8 +150,15 @@ def read_votes(
     if asked.format is not None:
         check_choice("format", asked.format, exports.FORMATS)
     with _as_file(source) as opened:
+        check_start(arrow=False)
         try:
             return _read(opened, asked)
+        except MemoryError:
+            raise InputError(
+                "a table must fit into memory",
+                "reading this one took more than there is",
+                "Give the process more memory, or read the table in parts",
+            ) from None
         except (RuleError, UnreadableError, UnclearError) as error:
             raise _with_command(error, source, opened, asked) from None
 
@@ -250,7 +259,7 @@ def _read_export(source: Any, asked: Reading) -> tuple[Votes | None, Any]:
         replace(_rules(asked, asked.classes), duplicates=asked.duplicates or "last"),
         source,
     )
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
+    path = as_path(source) if isinstance(source, (str, os.PathLike)) else None
     if path is not None and path.suffix.lower() in (".json", ".jsonl"):
         votes = exports.read_tree(path, asked.format, wanted)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,7 +12,8 @@ from typing import Any
 
 from votewise._checks import check_choice, first_few
 from votewise._errors import InputError
-from votewise._files import cannot_find
+from votewise._files import as_path, cannot_find
+from votewise._json import parse_json
 
 FORMS = ("long", "wide", "counts", "probabilities", "one-hot", "lists", "survey")
 
@@ -197,20 +199,38 @@ class Reading:
         """Read a plan that `save` or a person wrote."""
         import tomllib
 
-        path = Path(path)
+        path = as_path(path)
         if not path.exists():
             raise cannot_find(path)
         try:
-            text = path.read_text(encoding="utf-8")
-            values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+            with path.open(encoding="utf-8") as file:
+                text = file.read(_MOST_LETTERS + 1)
+            if len(text) > _MOST_LETTERS:
+                raise ValueError(f"it has more than {_MOST_LETTERS:,} letters")
+            if path.suffix != ".json" and _LONG_KEY.search(text):
+                raise ValueError("a name has too many parts")
+            values = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
             if not isinstance(values, dict):
                 raise ValueError("it holds no fields")
-        except ValueError as error:
+            _check_plain(values)
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"the reading {str(path)!r} must be TOML or JSON", f"reading it failed: {error}", "Fix it"
             ) from None
         return cls.from_dict(values)
 
+
+def _check_plain(values: Mapping[str, Any]) -> None:
+    """Refuse fields other than text, numbers, and lists of those."""
+    for name, value in values.items():
+        plain = all(isinstance(one, (str, int, float)) for one in (value if isinstance(value, list) else [value]))
+        if not plain and value is not None:
+            raise ValueError(f"{name!r} must be text, a number, or a list of those")
+
+
+# A plan of a hundred thousand columns has fewer letters; and TOML's parser takes the square of the parts of a name.
+_MOST_LETTERS = 2**22
+_LONG_KEY = re.compile(r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""")
 
 _LISTS = frozenset(field.name for field in fields(Reading) if str(field.type).startswith("tuple"))
 

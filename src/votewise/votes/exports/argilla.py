@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, votes_of
 from votewise.votes.exports.asked import Asked, choose_question, class_of, item_of, name_of, objects, refuse_question
 from votewise.votes.exports.trees import Tree
@@ -187,7 +187,7 @@ def _features(source: Any) -> dict[str, Any]:
         schema = source.schema
     told = (getattr(schema, "metadata", None) or {}).get(b"huggingface", b"{}")
     try:
-        features = json.loads(told)["info"]["features"]
+        features = parse_json(told)["info"]["features"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
     return features if isinstance(features, dict) else {}

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # What stands between the names of an item's columns.
 JOINT = " | "
 
+_MOST_BINS = 10_000
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -167,6 +169,8 @@ def binned(labels: pl.Series, bins: Sequence[float], rules: Rules) -> tuple[pl.S
         raise InputError(
             "labels must be numbers to be binned", f"{int(odd.sum()):,} are not ({words.filter(odd)[0]!r})", "Fix them"
         )
+    if len(bins) == 1 and not 1 <= bins[0] <= _MOST_BINS:
+        raise InputError(f"there must be 1 to {_MOST_BINS:,} bins", f"got {bins[0]:g}", "Choose fewer, or their edges")
     values = numbers.to_numpy()
     seen = values[~np.isnan(values)]
     if not len(seen):

@@ -39,8 +39,9 @@ def guess_counts_beside(look: Look) -> Reading | None:
         return None
     sure = [name for name in known("item", look.names) if columns[name].distinct == look.rows]
     items = {*asked.item, *sure}
+    taken = items.union(numeric)
     free = [name for name in numeric if name not in items and not (derived(name) and "total" not in name.lower())]
-    others = [name for name in look.names if name not in numbered]
+    others = [name for name in look.names if name not in taken]
     found = _totalled(look, free)
     if not found:
         return None
@@ -201,7 +202,9 @@ def guess_counts(look: Look) -> Reading | None:
         )
     if not sure_item:
         look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
-    return Reading(form=form, item=(item,) if item else (), ignored=tuple(name for name in left if name not in forgotten))
+    return Reading(
+        form=form, item=(item,) if item else (), ignored=tuple(name for name in left if name not in forgotten)
+    )
 
 
 def _belongs(look: Look, numbers: Any, block: Sequence[str]) -> bool:
