@@ -1,15 +1,20 @@
-"""JSON that anyone may have written: nested so deeply that it could end the process, it is an error like any other."""
+"""JSON and TOML that anyone may have written: what could end the process or take forever is an error like any other."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from typing import Any
 
 import numpy as np
 
 # Brackets within brackets; what people and tools write has a dozen.
 MOST_NESTED = 64
+
+# TOML's parser takes the square of the parts of a name, and half a second for each megabyte.
+_MOST_TOML = 2**22
+_LONG_KEY = re.compile(r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""")
 
 _STRINGS = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"?+')
 
@@ -24,6 +29,19 @@ def parse_json(text: str | bytes, **hooks: Any) -> Any:
     if content.count(b"[") + content.count(b"{") > MOST_NESTED < nesting(content):
         raise NestedError("it is nested too deeply")
     return json.loads(text, **hooks)
+
+
+def parse_toml(content: bytes) -> dict[str, Any]:
+    """What `tomllib.loads` makes of UTF-8; whatever is wrong with it is a `ValueError`."""
+    if len(content) > _MOST_TOML:
+        raise ValueError(f"it has more than {_MOST_TOML:,} bytes")
+    text = content.decode()
+    if _LONG_KEY.search(text):
+        raise ValueError("a name has too many parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise NestedError("it is nested too deeply") from None
 
 
 def nesting(content: bytes, *, lines: bool = False) -> int:

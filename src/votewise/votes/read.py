@@ -414,11 +414,12 @@ def _resolved(asked: Reading, names: Sequence[str]) -> Reading:
 
 def _columns(role: str, value: Sequence[str], names: Sequence[str]) -> list[str]:
     found: list[str] = []
+    known = set(names)
     for entry in value:
-        parts = [entry] if entry in names else [part.strip() for part in entry.split(",")]
-        for part in parts:
+        for part in [] if entry in known else [part.strip() for part in entry.split(",")]:
             matching = [name for name in names if fnmatch.fnmatchcase(name, part)] if _is_pattern(part) else []
             found += matching or [_column(role, part, names)]
+        found += [entry] if entry in known else []
     return list(dict.fromkeys(found))
 
 
