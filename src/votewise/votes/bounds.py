@@ -152,7 +152,7 @@ def check_parquet(path: Path) -> None:
         meta = file.metadata
         check_columns(meta.num_columns)
         unpacked = cells = 0
-        texts: list[tuple[int, int, int]] = []
+        texts: list[tuple[int, int, int, bool]] = []
         for group in range(meta.num_row_groups):
             for place in range(meta.num_columns):
                 chunk = meta.row_group(group).column(place)
@@ -165,15 +165,16 @@ def check_parquet(path: Path) -> None:
                 cells += max(values, told)
                 is_text = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
                 # An encoding by differences lets each text repeat the whole of the one before.
-                longest = chunk.total_uncompressed_size if "DELTA_BYTE_ARRAY" in chunk.encodings else longest
+                by_difference = "DELTA_BYTE_ARRAY" in chunk.encodings
+                longest = chunk.total_uncompressed_size if by_difference else longest
                 if is_text and longest * max(values, told) > _SMALL_TEXT:
-                    texts.append((group, place, longest))
+                    texts.append((group, place, longest, by_difference))
         check_cells(cells, size)
         if unpacked > max(_MOST_TEXT * size, _SMALL_TEXT):
             raise _too_long(size)
         total = 0
-        for group, place, longest in texts:
-            total += _letters(path, group, place, longest, max(_MOST_TEXT * size, _SMALL_TEXT) - total)
+        for text in texts:
+            total += _letters(path, *text, max(_MOST_TEXT * size, _SMALL_TEXT) - total)
             if total > max(_MOST_TEXT * size, _SMALL_TEXT):
                 raise _too_long(size)
 
@@ -186,32 +187,38 @@ def _too_long(size: int) -> InputError:
     )
 
 
-def _letters(path: Path, group: int, place: int, longest: int, most: int) -> int:
-    """The bytes of a chunk's texts, or at least more than `most`."""
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
-    from pyarrow import parquet, types
+def _letters(path: Path, group: int, place: int, longest: int, by_difference: bool, most: int) -> int:
+    """The bytes of a chunk's texts, or more than `most`."""
+    from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        column = file.schema.column(place)
-        values = file.metadata.row_group(group).column(place).num_values
-    with parquet.ParquetFile(path, read_dictionary=[column.path]) as file:
-        first = next(file.iter_batches(1, row_groups=[group], columns=[column.path]), None)
-        kept = None if first is None or not first.num_columns else first.column(0)
-        if kept is not None and types.is_dictionary(kept.type) and len(kept.dictionary):
-            entry = pc.max(pc.binary_length(kept.dictionary)).as_py() or 0
-            if entry * values <= min(most, _SMALL_TEXT):
-                return int(entry * values)
-            longest = max(entry, 1)
+        column, values = file.schema.column(place), file.metadata.row_group(group).column(place).num_values
+    if not by_difference:
+        longest = _longest_entry(path, group, column.path) or longest
+        if longest * values <= _SMALL_TEXT:
+            return longest * values
     if column.max_repetition_level:  # a single row may hold all values
         return most + 1
     found = 0
     with parquet.ParquetFile(path) as file:
-        rows = max(_SMALL_TEXT // longest, 1)
-        for batch in file.iter_batches(rows, row_groups=[group], columns=[column.path]):
+        for batch in file.iter_batches(max(_SMALL_TEXT // longest, 1), row_groups=[group], columns=[column.path]):
             found += batch.nbytes
             if found > most:
                 break
     return found
+
+
+def _longest_entry(path: Path, group: int, column: str) -> int | None:
+    """The length of the longest text in a column's dictionary; None if it has none, or stands within lists."""
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+    from pyarrow import parquet, types
+
+    with parquet.ParquetFile(path, read_dictionary=[column]) as file:
+        first = next(file.iter_batches(1, row_groups=[group], columns=[column]), None)
+    cells = None if first is None or not first.num_columns else first.column(0)
+    if cells is None or not types.is_dictionary(cells.type):
+        return None
+    return pc.max(pc.binary_length(cells.dictionary)).as_py()  # type: ignore[no-any-return]
 
 
 def _pages(raw: IO[bytes], chunk: parquet.ColumnChunkMetaData, size: int) -> Iterator[tuple[int, int, bool]]:
