@@ -775,6 +775,7 @@ def try_case(reader: str, case: int, folder: Path, reached: Counter[str]) -> Non
 def work(reader: str, cases: range, at: Path) -> None:
     """Try cases in this process; each finding is a line of JSON on stdout."""
     reached: Counter[str] = Counter()
+    read_votes(pa.table({"item": ["a", "a"], "label": ["1", "2"]}), item="item", label="label")  # what starts, starts
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for case in cases:
