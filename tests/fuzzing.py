@@ -550,7 +550,7 @@ def read_hostile_tables(rng: random.Random, folder: Path) -> Iterator[str]:
     if kind == ".npy":
         source.write_bytes(damaged(_hostile_array(rng), rng, sometimes=0.2))
     elif kind == ".parquet" or kind == "frame":
-        frame = _hostile_frame(columns, rng)
+        frame = _hostile_frame(columns, rng, in_memory=kind == "frame")
         if kind == ".parquet":
             parquet.write_table(frame, source, **_ways_of_parquet(rng, len(frame)))
             source.write_bytes(damaged(source.read_bytes(), rng, sometimes=0.2))
@@ -558,7 +558,7 @@ def read_hostile_tables(rng: random.Random, folder: Path) -> Iterator[str]:
             source = rng.choice([frame, lambda: frame.to_pandas(), lambda: pl.from_arrow(frame)])
             try:
                 source = source() if callable(source) else source
-            except (pa.ArrowException, pl.exceptions.PolarsError, ValueError, TypeError):
+            except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
                 source = frame  # a kind that the other library does not know
     elif kind.startswith(".jsonl"):
         names = list(columns)
@@ -645,7 +645,7 @@ def _hostile_array(rng: random.Random) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(rng.choice([0, 48, 1000]))
 
 
-def _hostile_frame(columns: dict[str, list[Any]], rng: random.Random) -> pa.Table:
+def _hostile_frame(columns: dict[str, list[Any]], rng: random.Random, *, in_memory: bool) -> pa.Table:
     """A table with a column of an odd kind, or one that says the same very often."""
     rows = len(next(iter(columns.values())))
     table = {
@@ -672,7 +672,7 @@ def _hostile_frame(columns: dict[str, list[Any]], rng: random.Random) -> pa.Tabl
     if rng.random() < 0.7:
         table[rng.choice([*table, "other"])] = rng.choice(odd)()
     if rng.random() < 0.1:  # a few bytes that stand for millions of rows
-        times = rng.choice([200_000, 3_000_000])
+        times = rng.choice([20_000, 300_000] if in_memory else [200_000, 3_000_000])
         table = {name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(times, np.int8)), ["a"]) for name in table}
     return pa.table(table)
 

@@ -242,6 +242,23 @@ def test_more_columns_than_can_be_looked_at(tmp_path: Path) -> None:
     refused("131,072 columns, but it has 300,000", written(tmp_path / "a.csv", "," * 299_999 + "\n" + "1," * 9))
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_rows_that_lack_most_cells(name: str, tmp_path: Path) -> None:
+    """Each blank line of a wide table has a place for each cell: 2 MB took gibibytes."""
+    content = f"item,{','.join(f'c{k}' for k in range(1000))}\n{'a,1' + ',0' * 999}\n".encode() + b"\n" * 1_500_000
+    refused("32 cells for each byte", written(tmp_path / name, gzip.compress(content) if ".gz" in name else content))
+
+
+def test_lines_that_are_full_of_quotes(tmp_path: Path) -> None:
+    """Where the look at the first keys ends within a text, each of its quotes could begin another one."""
+    lines = [{"item": "a", "label": "x", "text": '"' * 300_000}] * 4
+    content = "\n".join(json.dumps(line) for line in lines)
+    with at_most(**LITTLE):
+        votes = read_votes(written(tmp_path / "a.jsonl", content), item="item", label="label")
+    assert votes.counts is not None
+    assert votes.counts.tolist() == [[4]]
+
+
 # --- long names
 
 

@@ -51,7 +51,7 @@ _IMPORT = 400 * _MEGABYTE
 _START = (600 * _MEGABYTE, 170 * _MEGABYTE)
 _ARROW = (900 * _MEGABYTE, 170 * _MEGABYTE)
 
-_KEYS = re.compile(rb'("(?:[^"\\\n]++|\\[^\n])*+")[ \t\r]*+(:?+)')
+_KEYS = re.compile(rb'("(?:[^"\\\n]++|\\[^\n])*+"?+)[ \t\r]*+(:?+)')
 _BLOCK = 2**20
 _PART = 2**24
 
@@ -351,14 +351,26 @@ def check_room(size: int, cells: int) -> None:
     check_memory(2 * size + _CELL * cells)
 
 
+def check_short_rows(path: Path, columns: int) -> None:
+    """Refuse a text file with so many rows that lack most cells: memory has a place for each cell."""
+    size = path.stat().st_size
+    if columns <= _MOST_CELLS or path.suffix.lower() == ".gz":  # what is packed is checked when it is unpacked
+        return
+    check_cells(_lines(path) * columns, size)
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(part.count(b"\n") for part in iter(partial(file.read, _PART), b"")) + 1
+
+
 def check_text(path: Path, columns: int) -> None:
     """Refuse a text file that needs more memory than there is, if that many of its columns are read."""
     size = path.stat().st_size
     rooms = [room for room in (_addresses_left(), _memory_left()) if room is not None]
     if not rooms or 2 * size + _CELL * (size // 2 + 1) <= min(rooms):  # no cell has less than two bytes
         return
-    with path.open("rb") as file:
-        rows = sum(part.count(b"\n") for part in iter(partial(file.read, _PART), b"")) + 1
+    rows = _lines(path)
     check_room(size, min(rows * columns, size))
 
 

@@ -17,7 +17,7 @@ from typing import IO
 import numpy as np
 
 from votewise._errors import InputError
-from votewise.votes.bounds import check_columns, check_memory, read_unpacked
+from votewise.votes.bounds import check_cells, check_columns, check_memory, read_unpacked
 from votewise.votes.reading import Reading
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
@@ -49,6 +49,7 @@ class Layout:
         header_rows: rows of names; only the first counts.
         skip_rows: rows above them.
         notes: what is unusual about it, one sentence each.
+        columns: the most cells that one of its first lines has.
     """
 
     encoding: str = "utf-8"
@@ -57,6 +58,7 @@ class Layout:
     header_rows: int = 1
     skip_rows: int = 0
     notes: tuple[str, ...] = ()
+    columns: int = 1
 
 
 def see_layout(path: Path, asked: Reading) -> Layout:
@@ -77,7 +79,8 @@ def see_layout(path: Path, asked: Reading) -> Layout:
     quote = asked.quote or '"'
     lines = _lines(text, complete=len(start) < _LETTERS)
     separator = _NAMES.get(asked.separator or "", asked.separator) or _separator(path, lines, quote)
-    check_columns(_separators(path, separator) + 1)
+    columns = _separators(path, separator) + 1
+    check_columns(columns)
     rows = list(_cells(lines, separator, quote))
     skipped = asked.skip_rows if asked.skip_rows is not None else _title_rows(rows)
     if skipped and asked.skip_rows is None:
@@ -85,7 +88,7 @@ def see_layout(path: Path, asked: Reading) -> Layout:
     headers = asked.header_rows if asked.header_rows is not None else _header_rows(rows[skipped:])
     if headers > 1 and asked.header_rows is None:
         notes.append(f"{headers - 1} rows below the column names hold no data; they are left out")
-    return Layout(encoding, separator, quote, headers, skipped, tuple(notes))
+    return Layout(encoding, separator, quote, headers, skipped, tuple(notes), columns)
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -141,6 +144,7 @@ def read_by_csv(path: Path, layout: Layout, name: str) -> tuple[list[str], list[
     """A text file as Python's csv module reads it, strictly: text after a closing quote is refused."""
     content = read_unpacked(path)
     check_memory(_CSV_BYTES * len(content))
+    check_cells((content.count(b"\n") + 1) * layout.columns, len(content))
     text = decode(content, layout.encoding, name)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator, strict=True)
     rows: list[list[str]] = []

@@ -20,9 +20,11 @@ from votewise._errors import InputError, VotewiseError
 from votewise._files import as_path, cannot_find
 from votewise._npz import check_letters, read_npy
 from votewise.votes.bounds import (
+    check_cells,
     check_json_lines,
     check_parquet,
     check_room,
+    check_short_rows,
     check_start,
     check_text,
     read_unpacked,
@@ -118,6 +120,8 @@ def open_table(source: Any, asked: Reading) -> Table | npt.NDArray[Any]:
     check_start(arrow=path.suffix.lower() == ".parquet")
     with named_file(path):
         layout = see_layout(path, asked) if table_suffix(path) in TEXT_SUFFIXES else None
+        if layout is not None and layout.encoding in ("utf-8", "utf-8-sig"):
+            check_short_rows(path, layout.columns)
         rows = _rows(path, layout)
         kept: Any = path if rows is None else rows.lazy()
         names = column_names(_scan(path, layout, None, ()) if rows is None else kept, "the table")
@@ -262,6 +266,7 @@ def _decoded(path: Path, layout: Layout) -> pl.DataFrame:
     import polars as pl
 
     content = read_unpacked(path)
+    check_cells((content.count(b"\n") + 1) * layout.columns, len(content))
     check_room(4 * len(content), len(content) // 2)
     text = decode(content, layout.encoding, f"the file {str(path)!r}")
     table = pl.read_csv(io.BytesIO(text.encode()), infer_schema=False, **_csv_options(layout))
