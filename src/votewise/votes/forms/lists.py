@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from votewise._errors import InputError
 from votewise.votes.bounds import check_room
-from votewise.votes.forms.rows import Rules, binned, items_of, rows_of
+from votewise.votes.forms.rows import Rules, binned, items_of, list_column, rows_of
 from votewise.votes.profile import split_cell, split_of
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table
@@ -42,9 +42,9 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
                 )
     # An item without any vote is kept in sight by an empty one.
     filled: list[list[str | None]] = [list(cell) or [None] for cell in cells]
-    frame = pl.DataFrame({"item": items, "label": pl.Series(filled, dtype=pl.List(pl.String))})
+    frame = pl.DataFrame({"item": items, "label": list_column(filled)})
     if people is not None:
-        frame = frame.with_columns(annotator=pl.Series([who or [""] for who in people], dtype=pl.List(pl.String)))
+        frame = frame.with_columns(annotator=list_column([who or [""] for who in people]))
     frame = frame.explode([name for name in frame.columns if name != "item"])
     said = frame["label"]
     gaps = rules.gaps | (GAP_MARKS if rules.classes is None else frozenset())

@@ -155,6 +155,15 @@ def answered_once(frame: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list
     return frame.filter(is_last), [f"{again:,} votes were repeated by the same annotator; the last one counts"]
 
 
+def list_column(cells: Sequence[Sequence[str | None]]) -> pl.Series:
+    """Lists as a column: the engine is slow at building each, and few are different."""
+    import polars as pl
+
+    kept = list(map(tuple, cells))
+    place = {cell: number for number, cell in enumerate(dict.fromkeys(kept))}
+    return pl.Series(list(map(list, place)), dtype=pl.List(pl.String)).gather([place[cell] for cell in kept])
+
+
 def binned(labels: pl.Series, bins: Sequence[float], rules: Rules) -> tuple[pl.Series, Rules]:
     """Numbers as the names of their bins, and the bins in order as classes."""
     import polars as pl
