@@ -7,6 +7,7 @@ one. `test_fuzz.py` hands a smaller number to each.
 
 from __future__ import annotations
 
+import csv
 import faulthandler
 import gzip
 import hashlib
@@ -29,6 +30,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+from pyarrow import parquet
 
 from batch_files import python2_batch, write_archive
 from limits import megabytes_at_peak, start_of_peak
@@ -37,9 +40,13 @@ from votewise.data import load_chaosnli, load_lewidi, load_popquorn, open_featur
 from votewise.data.batches import read_cifar_batch
 from votewise.data.outliers import load_cifar100
 from votewise.delivery import METHODS
+from votewise.papers.pages import read_findings
 from votewise.predictions import read_labels
 from votewise.records import RecordStore, RunRecord, export_runs
+from votewise.records.batches import add_batch, read_results, survey_batches
 from votewise.records.items import ItemData, read_items, write_items
+from votewise.records.results import Between, Results, result_columns, result_number_columns
+from votewise.votes import Reading
 
 EXPORTS = Path(__file__).parent / "votes" / "exports" / "samples"
 
@@ -527,6 +534,208 @@ def _model_sample() -> bytes:
         return path.read_bytes()
 
 
+def read_hostile_tables(rng: random.Random, folder: Path) -> Iterator[str]:
+    """Tables that are whole, but for one part made to do harm: long, deep, wide, repeated, or of another kind."""
+    kind = rng.choice([".csv", ".tsv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet", ".npy", "frame"])
+    rows = rng.choice([4, 12, 60, 3000])
+    columns: dict[str, list[Any]] = {
+        "item": [f"i{row // 4}" for row in range(rows)],
+        "annotator": [f"a{row % 4}" for row in range(rows)],
+        "label": [rng.choice(["cat", "dog"]) for _ in range(rows)],
+        "text": [f"some words {row}" for row in range(rows)],
+    }
+    if rng.random() < 0.9:
+        _harm(columns, rng, nested=kind.startswith(".jsonl"))
+    source: Any = folder / f"votes{kind}"
+    if kind == ".npy":
+        source.write_bytes(damaged(_hostile_array(rng), rng, sometimes=0.2))
+    elif kind == ".parquet" or kind == "frame":
+        frame = _hostile_frame(columns, rng, in_memory=kind == "frame")
+        if kind == ".parquet":
+            parquet.write_table(frame, source, **_ways_of_parquet(rng, len(frame)))
+            source.write_bytes(damaged(source.read_bytes(), rng, sometimes=0.2))
+        else:
+            source = rng.choice([frame, lambda: frame.to_pandas(), lambda: pl.from_arrow(frame)])
+            try:
+                source = source() if callable(source) else source
+            except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
+                source = frame  # a kind that the other library does not know
+    elif kind.startswith(".jsonl"):
+        names = list(columns)
+        lines = [
+            {name: cell for name, cell in zip(names, row, strict=True) if cell is not None}
+            for row in zip(*columns.values(), strict=True)
+        ]
+        content = "\n".join(json.dumps(line) for line in lines).encode(errors="surrogatepass")
+        source.write_bytes(gzip.compress(content, 1) if kind.endswith(".gz") else content)
+    else:
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter="\t" if kind == ".tsv" else ",", lineterminator=rng.choice(["\n", "\r\n"]))
+        writer.writerows([list(columns), *zip(*columns.values(), strict=True)])
+        content = damaged(text.getvalue().encode(errors="replace"), rng, sometimes=0.1)
+        if rng.random() < 0.05:
+            content += rng.choice([b"\n", b",", b" ", b"\0", content[-20:]]) * 100_000
+        source.write_bytes(gzip.compress(content, 1) if kind.endswith(".gz") else content)
+    plain: dict[str, Any] = {"item": "item", "annotator": "annotator", "label": "label"}
+    ways: list[dict[str, Any]] = [
+        {},
+        plain,
+        plain,
+        {"form": "lists", "item": "item", "label": "label"},
+        {"form": "wide"},
+    ]
+    ways += [{"form": "counts"}, {"form": "survey", "item_columns": "*"}, {"label": "label", "split": ";"}]
+    ways += [{"item": "item", "label": "label", "count": "text"}, {**plain, "bins": rng.choice([3, 10**9])}]
+    ways += [{"item": "item", "label": "label", "without": "text=some*"}]
+    votes = read_votes(source, **rng.choice(ways), duplicates="last", missing="drop", empty="drop")
+    yield "read"
+    overview(votes)
+    if votes.counts is not None:
+        votes.subsample(rng.choice([1, 5, 10**7]), seed=0, replace=rng.random() < 0.5)
+
+
+def _harm(columns: dict[str, list[Any]], rng: random.Random, *, nested: bool) -> None:  # noqa: C901  # a list of harms
+    """Make one cell, one column or the names of columns harmful."""
+    name, rows = rng.choice(list(columns)), len(columns["item"])
+    row = rng.randrange(rows)
+    letter = rng.choice(["x", "_", "[", " ", "'", '"', ".", "-", "\u202e", "\x1b", "=", "é", "\\", "9", "\n", "日"])
+    match rng.randrange(9 if nested else 7):
+        case 0:
+            columns[name][row] = letter * rng.choice([300, 5000, 200_000])
+        case 1:
+            columns[letter * rng.choice([1, 300, 5000, 100_000])] = columns.pop(name)
+        case 2:
+            depth = rng.choice([5, 100, 3000])
+            cell = rng.choice(
+                ["[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth, "[1," * depth, "(" * depth]
+            )
+            columns[name] = [cell if rng.random() < 0.7 else "[1]" for _ in range(rows)]
+        case 3:
+            times = rng.choice([2, 9000, 10**9, 10**30])
+            columns[name] = [f"Counter({{'a': {times}, 'b': 1}})" for _ in range(rows)]
+        case 4:
+            columns[name] = [f"{letter}{number}" for number in range(rows)]
+        case 5:
+            for number in range(rng.choice([10, 300, 2000]) if rows < 3000 else 20):
+                columns[rng.choice(["{}", "annotator_{}", "class {}", "Q[{}]", "Answer.a.{}"]).format(number)] = [
+                    rng.choice(["0", "1", ""]) for _ in range(rows if number < 30 else 1)
+                ] * (1 if number < 30 else rows)
+        case 6:
+            columns[name] = [rng.choice(["1e300", "-1", "1e-300", "0x10", "1_000", "inf", "٣"]) for _ in range(rows)]
+        case 7:
+            deep: Any = rng.choice(["cat", None, {}])
+            for _ in range(rng.choice([3, 15, 40, 300])):
+                deep = rng.choice([[deep], {"a": deep}])
+            columns[name][row] = deep
+        case 8:
+            columns[name] = [{f"k{number}": 1} for number in range(rows)]
+
+
+def _hostile_array(rng: random.Random) -> bytes:
+    """A .npy whose header claims what its bytes do not hold, or holds letters that do not exist."""
+    if rng.random() < 0.5:
+        array = np.array([rng.choice([97, 0xD800, 0x110000, 2**31]) for _ in range(12)], dtype=np.uint32)
+        content = io.BytesIO()
+        np.save(content, array.view(rng.choice(["<U1", ">U1", "<U2"])).reshape(-1, 2))
+        return content.getvalue()
+    shape = rng.choice([(1 << 40,), (100_000, 100_000), (3, 2), (0, 5), (1 << 20, 0), (-1, 2)])
+    described = rng.choice(["<U0", "<f8", "|V0", "<U9", "|O", "<M8[s]", "<c16", "|S3", "|b1"])
+    header = f"{{'descr': '{described}', 'fortran_order': False, 'shape': {shape!r}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(rng.choice([0, 48, 1000]))
+
+
+def _hostile_frame(columns: dict[str, list[Any]], rng: random.Random, *, in_memory: bool) -> pa.Table:
+    """A table with a column of an odd kind, or one that says the same very often."""
+    rows = len(next(iter(columns.values())))
+    table = {
+        name: pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+        for name, cells in columns.items()
+        if not any(isinstance(cell, str) and "\ud800" in cell for cell in cells)
+    }
+    whole = pa.array(range(rows))
+    odd: list[Callable[[], pa.Array]] = [
+        lambda: whole.cast(pa.duration("s")),
+        lambda: whole.cast(pa.int32()).cast(pa.time32("s")),
+        lambda: whole.cast(pa.timestamp("ns", "UTC")),
+        lambda: whole.cast(pa.decimal256(30, 2)),
+        lambda: pa.array([b"\xff\xfe"] * rows),
+        lambda: pa.array([[("a", 1)]] * rows, pa.map_(pa.string(), pa.int64())),
+        lambda: pa.array([["cat", None]] * rows, pa.list_(pa.string())),
+        lambda: pa.array([{"a": {"b": 1}}] * rows),
+        lambda: pa.nulls(rows),
+        lambda: pa.array(["cat", "dog"] * (rows // 2), pa.string_view()),
+        lambda: pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16] * rows, pa.binary(16))),
+        lambda: pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * 60_000]),
+        lambda: pa.array([1.5, float("nan")] * (rows // 2), pa.float16()),
+    ]
+    if rng.random() < 0.7:
+        table[rng.choice([*table, "other"])] = rng.choice(odd)()
+    if rng.random() < 0.1:  # a few bytes that stand for millions of rows
+        times = rng.choice([20_000, 300_000] if in_memory else [200_000, 3_000_000])
+        table = {name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(times, np.int8)), ["a"]) for name in table}
+    return pa.table(table)
+
+
+def _ways_of_parquet(rng: random.Random, rows: int) -> dict[str, Any]:
+    dictionary = rng.random() < 0.7
+    return {
+        "use_dictionary": dictionary,
+        "compression": rng.choice(["none", "snappy", "zstd", "gzip", "brotli"]),
+        "row_group_size": None if rows > 3000 else rng.choice([None, 7, 1000]),
+        "data_page_version": rng.choice(["1.0", "2.0"]),
+        "write_statistics": rng.random() < 0.7,
+    }
+
+
+def read_readings(rng: random.Random, folder: Path) -> Iterator[str]:
+    """Plans for reading, and the findings and numbers beside a paper's results."""
+    fields: dict[str, Any] = {"form": "long", "item": ["item"], "annotator": "a", "label": "l", "gaps": ["-1"], "skip_rows": 1}  # fmt: skip
+    if rng.random() < 0.4:
+        path = folder / "a.json"
+        path.write_bytes(damaged(as_text(damaged_tree(fields, rng) if rng.random() < 0.7 else fields, rng), rng, sometimes=0.4))  # fmt: skip
+        Reading.load(path)
+    else:
+        text = "\n".join(f"{name} = {json.dumps(value)}" for name, value in fields.items())
+        finding = '[[finding]]\npart = "table-2"\nrow = "a"\ncolumn = "b"\nwords = "c d"\n'
+        is_reading = rng.random() < 0.6
+        text = text if is_reading else finding * rng.choice([1, 2, 50])
+        odd = ["[" * 3000, "a" + ".a" * rng.choice([3, 3000]) + " = 1", "= ", '"""', "x = {" * 500, "1979-05-27T07:32:00Z", "[[finding]]", "[finding]\n", 'words = ["c"]']  # fmt: skip
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            place = rng.randrange(len(text))
+            text = text[:place] + rng.choice(["\n", ""]) + rng.choice(odd) + text[place:]
+        (folder / "notes.toml").write_bytes(damaged(text.encode(), rng, sometimes=0.3))
+        Reading.load(folder / "notes.toml") if is_reading else read_findings(folder)
+    yield "read"
+
+
+def read_stored_results(rng: random.Random, folder: Path) -> Iterator[str]:
+    """Stored results of runs, damaged or forged with the right checksums."""
+    runs = folder / "results"
+    shutil.rmtree(runs, ignore_errors=True)
+    shutil.copytree(_results_sample(), runs)
+    for record in [path for path in runs.iterdir() if len(path.name) == 32]:
+        if rng.random() < 0.7:
+            _damage_record(record, rng)
+    survey_batches(runs)
+    found = read_results(runs)
+    yield "read"
+    list(found.runs)
+
+
+@cache
+def _results_sample() -> Path:
+    folder = Path(tempfile.mkdtemp())
+    runs = [{"method": method, "votes": None, "hold": 1, "seed": seed} for method in ("sls", "soft") for seed in (0, 1)]
+    numbers = [{"accuracy_best": 0.25 * row, "soft_nll_best": 1.5 + row} for row in range(4)]
+    series = [{"curve_soft_nll": np.linspace(2, 1, 3).astype(np.float32)} for _ in runs]
+    between = {"soft.shared": Between((0, 1), {"cka": np.eye(2)}, pairs=True)}
+    origin = {"paper": "a paper", "data": "c" * 64, "precision": "bf16"}
+    results = Results(result_columns(runs), result_number_columns(numbers), result_columns(series), between=between, origin=origin)  # fmt: skip
+    assert add_batch(results, folder) is not None
+    return folder
+
+
 READERS: dict[str, Callable[[random.Random, Path], Iterator[str]]] = {
     "tables": read_tables,
     "exports": read_exports,
@@ -537,6 +746,9 @@ READERS: dict[str, Callable[[random.Random, Path], Iterator[str]]] = {
     "archives": read_archives,
     "data-sets": read_data_sets,
     "models": read_models,
+    "hostile-tables": read_hostile_tables,
+    "readings": read_readings,
+    "stored-results": read_stored_results,
 }
 
 
@@ -563,6 +775,7 @@ def try_case(reader: str, case: int, folder: Path, reached: Counter[str]) -> Non
 def work(reader: str, cases: range, at: Path) -> None:
     """Try cases in this process; each finding is a line of JSON on stdout."""
     reached: Counter[str] = Counter()
+    read_votes(pa.table({"item": ["a", "a"], "label": ["1", "2"]}), item="item", label="label")  # what starts, starts
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for case in cases:

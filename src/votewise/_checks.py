@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields
 from typing import Any
@@ -17,10 +18,12 @@ from votewise._errors import InputError
 SIMPLEX_TOLERANCE = 1e-5
 
 _MOST_NAMED = 5
+_MOST_SHOWN = 120
 
 # NumPy's text is as wide as its longest entry, so one document taken for an id would be paid for in every row: this
-# many characters in all are a gibibyte.
-_MOST_LETTERS = 2**28
+# many characters in all are 256 MiB; of more, most must be letters.
+_MOST_LETTERS = 2**26
+_MOST_PADDED = 8
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -32,10 +35,15 @@ def first_few(names: Iterable[object], total: int | None = None) -> str:
     names = list(names)
     total = len(names) if total is None else total
     shown = ", ".join(
-        str(name) if isinstance(name, (int, np.integer)) else repr(str(name)) for name in names[:_MOST_NAMED]
+        str(name) if isinstance(name, (int, np.integer)) else repr(_cut(str(name))) for name in names[:_MOST_NAMED]
     )
     more = total - min(len(names), _MOST_NAMED)
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _cut(name: str) -> str:
+    """A name, cut where it is a text or worse."""
+    return name if len(name) <= _MOST_SHOWN else f"{name[: _MOST_SHOWN - 1]}…"
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
@@ -223,7 +231,7 @@ def rebuilt(instance: Any) -> tuple[Any, ...]:
 def check_class_names(classes: Iterable[object]) -> tuple[str, ...]:
     """Return class names as a tuple of text, at least one, none empty, none twice."""
     names = tuple(_as_text("class names", classes))
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if not names or repeated or "" in names:
         got = f"{first_few(repeated)} appears twice" if repeated else "one is empty" if names else "got none"
         raise InputError("class names must be different, non-empty and at least one", got, "Name each class once")
@@ -234,7 +242,7 @@ def check_item_ids(item_ids: Iterable[object], what: str = "item ids") -> StrArr
     """Return item ids, called `what` in errors, as an array of text: none empty, repeated or as long as a document."""
     names = _as_text(what, item_ids)
     if longest := max(names, key=len, default=""):
-        check_length("item", longest, len(names))
+        check_length("item", longest, len(names), sum(map(len, names)))
     ids = np.array(names, dtype=np.str_)
     distinct, times = np.unique(ids, return_counts=True)
     repeated = distinct[times > 1]
@@ -248,9 +256,16 @@ def check_item_ids(item_ids: Iterable[object], what: str = "item ids") -> StrArr
     return ids
 
 
-def check_length(role: str, longest: str, count: int) -> None:
-    """Refuse ids of which the longest would make all of them too large for memory."""
-    if len(longest) * count > _MOST_LETTERS:
+def check_length(role: str, longest: str, count: int, letters: int) -> None:
+    """Refuse ids of which the longest would make all of them too large for memory.
+
+    Args:
+        role: whose ids they are.
+        longest: the longest.
+        count: how many there are.
+        letters: how many letters all have.
+    """
+    if len(longest) * count > max(_MOST_PADDED * letters, _MOST_LETTERS):
         raise InputError(
             f"{role} ids must be short enough for memory, as each takes as much of it as the longest",
             f"one of {count:,} has {len(longest):,} characters ({longest[:40] + '...'!r})",
@@ -263,7 +278,10 @@ def _as_text(what: str, values: Any) -> list[str]:
     is_list = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
     if not is_list or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{what} must be a list", f"got {type(values).__name__}", "Pass a list or an array of names")
-    names: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    try:
+        names: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    except (SystemError, ValueError):  # text with numbers that are no letters
+        raise InputError(f"{what} must be text", "some letters do not exist", "Check how the array was made") from None
     if set(map(type, names)) <= {str}:
         return names
     for place, name in enumerate(names):

@@ -47,6 +47,15 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
         return arrays
 
 
+def read_npy(path: str | os.PathLike[str]) -> Array:
+    """The array of a .npy; whatever is wrong with it is an error, of any kind if its header is damaged."""
+    with open(path, "rb") as file:  # noqa: PTH123  # a path may be text
+        if file.read(2) == b"PK":
+            raise ValueError("it is an archive of several")
+        file.seek(0)
+        return _read_array(file, os.fstat(file.fileno()).st_size)
+
+
 def check_letters(array: Array) -> None:
     """Refuse an array of text with numbers that are no letters: NumPy would raise errors of its own on every use."""
     if array.dtype.kind != "U" or not array.dtype.itemsize:
@@ -71,6 +80,8 @@ def _read_array(stream: IO[bytes], size: int) -> Array:
         raise ValueError("Object arrays cannot be loaded, since they could run code")
     if dtype.kind not in "biufcSUmM":
         raise ValueError(f"it has an array of type {dtype}")
+    if not dtype.itemsize and math.prod(shape) > _SMALL:  # takes no byte in the file, and much everywhere else
+        raise ValueError("it has an array of texts without letters")
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size - stream.tell():
         raise ValueError("it has an array whose size does not match its bytes")
     content = np.empty(size - stream.tell(), dtype=np.uint8)

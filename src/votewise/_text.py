@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # An item that is text: one string, or two that are read together, such as a premise and a hypothesis.
 TextOrPair = str | tuple[str, str]
@@ -36,6 +40,20 @@ def safe_cell(text: str) -> str:
     ("'=1+1", '1+1')
     """
     return f"'{text}" if text.startswith(_BEGINNINGS) else text
+
+
+def safe_table(table: pl.DataFrame) -> pl.DataFrame:
+    """A table whose names of columns, and texts, no spreadsheet takes for formulas."""
+    import polars as pl
+
+    texts = [
+        pl.Series(column.name, [None if cell is None else safe_cell(cell) for cell in column.to_list()], pl.String)
+        for column in table
+        if column.dtype == pl.String
+    ]
+    safe = table.with_columns(texts)
+    safe.columns = list(map(safe_cell, table.columns))
+    return safe
 
 
 def format_number(value: float | None, digits: int = 3) -> str:

@@ -115,3 +115,31 @@ def test_predictions_that_do_not_fit_are_told(files: Path, tiny_disk: Path, suff
     assert "operating system error: " in done.stderr
     assert f"{output!r}. Check disk space" in done.stderr
     assert list(tiny_disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["convert", "deliver"])
+def test_cells_that_are_no_formulas(command: str, tmp_path: Path) -> None:
+    rows = [("=i1", "@a", "-x"), ("=i1", "+b", "=y"), ("i2", "@a", "-x"), ("i2", "+b", "-x")]
+    votes = tmp_path / "v.csv"
+    votes.write_text("item,annotator,label\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    method = ["--method", "majority"] if command == "deliver" else []
+    for options, formulas in (([], True), (["--safe-cells"], False)):
+        main([command, str(votes), *method, "-o", str(tmp_path / "o.csv"), *options])
+        cells = [cell.strip('"') for line in (tmp_path / "o.csv").read_text().splitlines() for cell in line.split(",")]
+        assert any(cell.startswith(("=", "+", "-", "@")) for cell in cells) == formulas
+        assert ("'=i1" in cells) != formulas
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [("o.npy", 1, "No space left on device"), ("o.csv", 2, "at most 67,108,864 numbers")],
+)
+def test_more_epochs_than_can_be_written(
+    name: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    votes = tmp_path / "v.csv"
+    votes.write_text("item,annotator,label\na,1,x\na,2,y\nb,1,x\nb,2,x\n")
+    epochs = str(10**15)
+    assert main(["deliver", str(votes), "--method", "sls", "--epochs", epochs, "-o", str(tmp_path / name)]) == code
+    assert words in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["v.csv"]

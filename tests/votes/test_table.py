@@ -161,6 +161,7 @@ def test_texts_may_be_ids_but_not_beyond_memory(monkeypatch: pytest.MonkeyPatch)
     text = "word " * 400
     assert Votes.from_counts([[1], [1]], item_ids=["a", text]).item_ids[1] == text
     monkeypatch.setattr(_checks, "_MOST_LETTERS", 4003)
+    monkeypatch.setattr(_checks, "_MOST_PADDED", 1)
     message = (
         "{} ids must be short enough for memory, as each takes as much of it as the longest, but one of 2 has 2,002 "
         "characters ('word word word word word word word word ...'). "

@@ -5,7 +5,6 @@ Leonardelli et al. (2023), "SemEval-2023 task 11: learning with disagreements (L
 
 from __future__ import annotations
 
-import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from votewise._checks import check_choice
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise._text import TextOrPair
 from votewise.data.dataset import Dataset
 from votewise.data.inputs import InputForm
@@ -96,7 +96,7 @@ def _rated_text(item_id: str, item: dict[str, Any], *, is_conversation: bool) ->
     turns = [item.get("text")]
     if is_conversation:
         try:
-            conversation = json.loads(str(turns[0]))
+            conversation = parse_json(str(turns[0]))
             turns = [conversation[turn] for turn, _ in _TURNS]
         except (TypeError, ValueError, KeyError, RecursionError):
             turns = [None]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from votewise._checks import check_whole_number
 from votewise._errors import InputError
 from votewise._files import whole_file
+from votewise._text import safe_table
 from votewise.delivery.protocol import Delivery, HardDelivery
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 
 SUFFIXES = (".npy", ".csv", ".parquet")
+
+# A table is made in memory, where each number takes some tens of bytes.
+_MOST_NUMBERS = 2**26
 
 
 def check_array_path(path: str | os.PathLike[str]) -> None:
@@ -35,6 +41,7 @@ def write_delivery(
     epochs: int | None,
     *,
     track: Callable[[Iterable[int]], Iterable[int]] = iter,
+    safe_cells: bool = False,
 ) -> tuple[int, ...]:
     """Write labels (E, N) int64, or targets (E, N, K) float32; one of either without the first axis.
 
@@ -46,6 +53,7 @@ def write_delivery(
         delivery: what is written.
         epochs: E; None for a delivery that is the same in every epoch, which it must be.
         track: wraps the epochs, to show progress.
+        safe_cells: whether a .csv has an apostrophe before texts that a spreadsheet would take for formulas.
 
     Returns:
         The shape of the array.
@@ -62,13 +70,20 @@ def write_delivery(
     shape: tuple[int, ...] = delivery.item_ids.shape if hard else (len(delivery.item_ids), len(delivery.classes))
     if epochs is not None:
         shape = (check_whole_number("epochs", epochs, least=1), *shape)
+    _check_size(Path(path), math.prod(shape), 8 if hard else 4)
     if Path(path).suffix.lower() != ".npy":
+        import polars as pl
+
         with whole_file(path) as partial:
             parts = [
                 _rows(delivery, in_epoch(epoch), None if epochs is None else epoch)
                 for epoch in track(range(epochs or 1))
             ]
-            _write_table(parts, partial, Path(path).suffix.lower())
+            table = pl.concat(parts)
+            if Path(path).suffix.lower() == ".csv":
+                (safe_table(table) if safe_cells else table).write_csv(partial)
+            else:
+                table.write_parquet(partial)
         return shape
     with whole_file(path) as partial:
         array = np.lib.format.open_memmap(partial, mode="w+", dtype=np.int64 if hard else np.float32, shape=shape)
@@ -96,14 +111,17 @@ def _rows(delivery: Delivery, values: npt.NDArray[Any], epoch: int | None) -> pl
     return pl.DataFrame(columns)
 
 
-def _write_table(parts: list[pl.DataFrame], path: Path, suffix: str) -> None:
-    import polars as pl
-
-    table = pl.concat(parts)
-    if suffix == ".csv":
-        table.write_csv(path)
-    else:
-        table.write_parquet(path)
+def _check_size(path: Path, numbers: int, size: int) -> None:
+    """Refuse more epochs than the disk, or for a table memory, can hold."""
+    if path.suffix.lower() != ".npy" and numbers > _MOST_NUMBERS:
+        raise InputError(
+            f"a table must have at most {_MOST_NUMBERS:,} numbers",
+            f"{numbers:,} are asked for",
+            "Write fewer epochs, or a .npy",
+        )
+    # To reserve more than there is would fill the disk for a while, to the harm of all others.
+    if path.parent.is_dir() and numbers * size > shutil.disk_usage(path.parent).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def _reserve(path: Path) -> None:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from votewise._checks import check_choice, first_few
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise._options import OptionValue, chosen_options, join_label, split_label
 from votewise.models.features import MLP
 from votewise.models.pretrained import Pretrained, in_words, packed, unpack
@@ -392,7 +393,7 @@ class SavedEncoder:
     @classmethod
     def from_json(cls, text: str) -> SavedEncoder:
         """What `to_json` wrote; anything else is a `ValueError`, `TypeError` or `KeyError`."""
-        values = json.loads(text)
+        values = parse_json(text)
         files = {str(name): str(content) for name, content in values["files"].items()}
         way = check_choice("the way of an encoder", values["way"], WAYS)
         return cls(str(values["kind"]), way, files, bool(values["pooler"]), int(values["width"]))

@@ -6,7 +6,6 @@ Only safetensors, JSON and text are read, so that no encoder can run code.
 from __future__ import annotations
 
 import base64
-import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import Any
 
 from votewise._checks import first_few
 from votewise._errors import InputError, MissingExtraError, VotewiseError
+from votewise._json import parse_json
 
 _CONFIG = "config.json"
 _WEIGHTS, _SHARDS = "model.safetensors", "model.safetensors.index.json"
@@ -169,7 +169,7 @@ def _file_sha256(path: Path, size: int, changed: int) -> str:  # noqa: ARG001  #
 
 def _read_json(path: Path, place: str) -> dict[str, Any]:
     try:
-        values = json.loads(path.read_bytes())
+        values = parse_json(path.read_bytes())
     except ValueError as error:
         values, reason = None, str(error)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from votewise._errors import InputError
 from votewise._files import whole_file
+from votewise._json import parse_toml
 from votewise.papers.blocks import (
     NOTHING,
     cell_beside_published,
@@ -222,12 +222,12 @@ def read_findings(results: Path) -> tuple[Finding, ...]:
     """
     path = results / "notes.toml"
     try:
-        notes = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        notes = parse_toml(path.read_bytes()) if path.is_file() else {}
         return tuple(
             Finding(one["part"], one["row"], one["column"], " ".join(one["words"].split()))
             for one in notes.get("finding", ())
         )
-    except (tomllib.TOMLDecodeError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         fault = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(
             f"{str(path)!r} must be [[finding]] tables of part, row, column and words", fault, "Correct the file"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from votewise._checks import FloatArray, check_choice
 from votewise._errors import InputError
 from votewise._files import whole_file
-from votewise._text import safe_cell
+from votewise._text import safe_table
 from votewise.votes import find_column
 
 SUFFIXES = (".csv", ".parquet", ".npy")
@@ -72,9 +72,7 @@ def write_predictions(
         columns = {name: probs[:, place] for place, name in enumerate(classes)}
         table = pl.DataFrame({item_column(classes): item_ids.tolist(), **columns})
         if safe_cells and suffix == ".csv":
-            names = list(map(safe_cell, table.columns))
-            table = table.with_columns(pl.Series(table.columns[0], list(map(safe_cell, item_ids.tolist()))))
-            table.columns = names
+            table = safe_table(table)
         # By way of memory: on a full disk Polars would raise errors of its own, which name neither file nor reason.
         buffer = io.BytesIO()
         table.write_csv(buffer) if suffix == ".csv" else table.write_parquet(buffer)

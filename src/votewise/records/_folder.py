@@ -6,7 +6,6 @@ the size and SHA-256 of each other file. This envelope is the same in all versio
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -20,6 +19,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.records._arrays import decode_arrays, encode_arrays
 from votewise.records.record import Array, RunRecord, RunSummary, compact_json
 
@@ -111,7 +111,7 @@ def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
     if _sealed(content) != envelope:
         raise DamagedRecordError(folder, f"the bytes of {_RECORD} have changed")
     with _damage(folder, f"{_RECORD} does not hold a record"):
-        fields = json.loads(content)
+        fields = parse_json(content)
         schema = int(fields["schema"])
     if schema > SCHEMA:
         raise InputError(

@@ -16,6 +16,7 @@ import numpy as np
 
 from votewise._checks import IntArray
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise._text import TextOrPair
 from votewise.records._folder import DamagedRecordError
 from votewise.records.record import JSON, Array, RunRecord
@@ -202,7 +203,7 @@ def _stored_texts_or_pairs(values: Any) -> tuple[TextOrPair, ...]:
 
 
 def _from_json(content: bytes) -> Any:
-    return json.loads(content.decode(errors="surrogatepass"))
+    return parse_json(content.decode(errors="surrogatepass"))
 
 
 def _records_of(store: RecordStore) -> RecordStore:

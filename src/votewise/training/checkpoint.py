@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from votewise._checks import check_choice, check_class_names, check_number, first_few
 from votewise._errors import InputError, MissingExtraError, VotewiseError
 from votewise._files import as_path, whole_file
+from votewise._json import parse_json
 from votewise.metrics.temperature import LEAST_TEMPERATURE, MOST_TEMPERATURE
 from votewise.models import KINDS, Model, find_model
 from votewise.models.catalog import saved_model
@@ -74,7 +75,7 @@ class ModelConfig:
     @classmethod
     def from_json(cls, text: str) -> ModelConfig:
         """The config that `to_json` wrote; anything else is an error."""
-        values = json.loads(text)
+        values = parse_json(text)
         if not isinstance(values, dict):
             raise InputError("a model's config must be a JSON object", f"got {type(values).__name__}", "Save it again")
         stored = values.pop("format", None)

@@ -83,11 +83,10 @@ def krippendorff_alpha(votes: Votes, *, level: str = "nominal") -> float:
     n = total.sum()
     if (total > 0).sum() < 2:
         return math.nan
-    distance = _squared_distance(total, level)
-    weights = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    coincidence = counts.T @ weights - np.diag(weights.sum(axis=0))
-    observed = (coincidence * distance).sum() / n
-    expected = (np.outer(total, total) * distance).sum() / (n * (n - 1))  # distance is zero on the diagonal
+    m = counts.sum(axis=1)
+    place = None if level == "nominal" else _middle_ranks(total)
+    observed = (_disagreement(counts, place) / (m - 1)).sum() / n
+    expected = _disagreement(total, place) / (n * (n - 1))
     return float(1 - observed / expected)
 
 
@@ -122,20 +121,33 @@ def _pairable(counts: IntArray) -> FloatArray:
     return counts[counts.sum(axis=1) >= 2].astype(np.float64)
 
 
-def _squared_distance(total: FloatArray, level: str) -> FloatArray:
-    """Krippendorff's squared difference between every two classes, (K, K)."""
-    if level == "nominal":
-        return 1.0 - np.eye(len(total))
-    # Rank distance: the votes between two classes, counting half of each end.
-    middle = np.cumsum(total) - total / 2
-    return np.asarray((middle[:, None] - middle[None, :]) ** 2)
+def _middle_ranks(total: FloatArray) -> FloatArray:
+    """Where each class stands among all votes, (K,): two are as far apart as the votes between them."""
+    middle = np.cumsum(total) - total / 2  # half of each end counts
+    return np.asarray(middle - middle @ total / total.sum())  # around 0, where squares are most exact
+
+
+def _disagreement(counts: FloatArray, place: FloatArray | None) -> FloatArray:
+    """Krippendorff's squared difference summed over all ordered pairs of the votes in each row, (...).
+
+    Between two classes it is 1, or the square of how far apart their places are. No table of all pairs of classes is
+    made, which of many would fill memory.
+    """
+    m = counts.sum(axis=-1)
+    if place is None:
+        return np.asarray(m**2 - (counts**2).sum(axis=-1))
+    return np.asarray(2 * (m * (counts @ place**2) - (counts @ place) ** 2))
 
 
 def _random_half(counts: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Half of each row's votes, drawn without replacement class by class."""
+    """Half of each row's votes, drawn without replacement."""
     left = counts.sum(axis=1).astype(np.int64)
     wanted = left // 2
     half = np.zeros_like(counts)
+    if counts.shape[1] > len(counts):  # the same draws, along the shorter side
+        for row, colors in enumerate(counts.astype(np.int64)):
+            half[row] = rng.multivariate_hypergeometric(colors, wanted[row], method="marginals")
+        return half
     for column, good in enumerate(counts.T.astype(np.int64)):
         drawn = rng.hypergeometric(good, left - good, wanted)
         half[:, column] = drawn

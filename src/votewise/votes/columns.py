@@ -5,9 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from votewise._checks import first_few
 from votewise._errors import InputError
+
+# Of a name with more letters, which is a text or worse, only so many are looked at.
+_LONGEST = 1000
 
 # The column of an index without a name, as pandas calls it when it reads one, and (in canonical form) what it may be
 # called when pandas or Arrow wrote it.
@@ -521,10 +525,21 @@ def says_nothing(name: str) -> bool:
 
 def stem(name: str) -> str | None:
     """A name with its first number, or the letter at its end, as #: 'Score#' of 'Score 7'; None if it has none."""
-    found = re.fullmatch(r"(\D*?)[\s_.:#-]*\d+(.*)", name.strip()) or re.fullmatch(
-        r"(.*\w\w)[\s_.:-]+[A-Za-z]()", name.strip()
-    )
-    return None if found is None else f"{found.group(1).strip()}#{found.group(2)}"
+    name = name.strip()
+    number = re.search(r"\d+", name)
+    if number is not None and "\n" not in name[number.end() :]:
+        before = name[: number.start()]
+        between = re.match(r"[\s_.:#-]*", before[::-1])
+        assert between is not None
+        return f"{before[: len(before) - between.end()].strip()}#{name[number.end() :]}"
+    # The last letter, after what stands between words: 'Rater B'. By hand, as a pattern may take the square of a name.
+    if re.fullmatch("[A-Za-z]", name[-1:]):
+        for end in range(len(name) - 2, 1, -1):
+            if not re.fullmatch(r"[\s_.:-]", name[end]):
+                break
+            if re.fullmatch(r"\w\w", name[end - 2 : end]) and "\n" not in name[:end]:
+                return f"{name[:end].strip()}#"
+    return None
 
 
 def speaks_of_raters(stem: str) -> bool:
@@ -564,5 +579,10 @@ def without_any_index(names: Sequence[str]) -> list[str]:
 
 def _canonical(name: str) -> str:
     """`Worker ID`, `worker-id` and `workerId` as `worker_id`; `HITId` as `hit_id`."""
+    return _in_canonical_form(name[:_LONGEST])
+
+
+@lru_cache(maxsize=1 << 16)
+def _in_canonical_form(name: str) -> str:
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.strip())
     return re.sub(r"[\s_-]+", "_", apart).lower()

@@ -17,6 +17,7 @@ from typing import IO
 import numpy as np
 
 from votewise._errors import InputError
+from votewise.votes.bounds import check_cells, check_columns, check_memory, read_unpacked
 from votewise.votes.reading import Reading
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
@@ -30,6 +31,9 @@ _LINES = 200
 
 # A file is scanned for quotes in parts of this many bytes.
 _PART = 1 << 24
+
+# What a byte of a file may take when Python reads it, whose texts are objects.
+_CSV_BYTES = 20
 
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
@@ -47,6 +51,7 @@ class Layout:
         names: what several rows of names, or blank cells among them, make of the columns' names; empty where the first
             row names them.
         notes: what is unusual about it, one sentence each.
+        columns: the most cells that one of its first lines has.
     """
 
     encoding: str = "utf-8"
@@ -56,6 +61,7 @@ class Layout:
     skip_rows: int = 0
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    columns: int = 1
 
 
 def see_layout(path: Path, asked: Reading) -> Layout:
@@ -76,6 +82,8 @@ def see_layout(path: Path, asked: Reading) -> Layout:
     quote = asked.quote or '"'
     lines = _lines(text, complete=len(start) < _LETTERS)
     separator = _NAMES.get(asked.separator or "", asked.separator) or _separator(path, lines, quote)
+    columns = _separators(path, separator) + 1
+    check_columns(columns)
     rows = list(_cells(lines, separator, quote))
     skipped = asked.skip_rows if asked.skip_rows is not None else _title_rows(rows)
     if skipped and asked.skip_rows is None:
@@ -88,12 +96,19 @@ def see_layout(path: Path, asked: Reading) -> Layout:
             if names
             else f"{headers - 1} rows below the column names hold no data; they are left out"
         )
-    return Layout(encoding, separator, quote, headers, skipped, names, tuple(notes))
+    return Layout(encoding, separator, quote, headers, skipped, names, tuple(notes), columns)
 
 
 def open_bytes(path: Path) -> IO[bytes]:
     """A file's bytes, decompressed if its name ends in .gz."""
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _separators(path: Path, separator: str) -> int:
+    """The most separators in one of the first lines."""
+    with open_bytes(path) as file:
+        first = itertools.islice(iter(lambda: file.readline(_PART), b""), _LINES)
+        return max((line.count(separator.encode()) for line in first), default=0)
 
 
 def table_suffix(path: Path) -> str:
@@ -135,8 +150,10 @@ def has_odd_quotes(path: Path, separator: str) -> bool:
 
 def read_by_csv(path: Path, layout: Layout, name: str) -> tuple[list[str], list[list[str]]]:
     """A text file as Python's csv module reads it, strictly: text after a closing quote is refused."""
-    with open_bytes(path) as file:
-        text = decode(file.read(), layout.encoding, name)
+    content = read_unpacked(path)
+    check_memory(_CSV_BYTES * len(content))
+    check_cells((content.count(b"\n") + 1) * layout.columns, len(content))
+    text = decode(content, layout.encoding, name)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator, strict=True)
     rows: list[list[str]] = []
     try:
@@ -261,6 +278,8 @@ def _second_row_describes(rows: Sequence[Sequence[str]]) -> bool:
     if len(rows) < 8 or len(rows[0]) != len(rows[1]):
         return False
     _, second, *others = (tuple(cell.strip() for cell in row) for row in rows if len(row) == len(rows[0]))
+    if not others:
+        return False
     few = [
         (cell, set(column) - {""})
         for cell, column in zip(second, zip(*others, strict=True), strict=True)

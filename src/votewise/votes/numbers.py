@@ -65,7 +65,7 @@ def number_table(table: pl.LazyFrame, *, item: str | None, what: str, found: boo
         raise InputError(
             f"a table of {what} needs a column for each class", f"its columns are {first_few(names)}", "Add them"
         )
-    values = np.column_stack([_numbers(frame[name], what) for name in cells])
+    values = _numbers(frame.select(cells), what)
     cells = list(check_class_names([name.strip() for name in cells]))
     if chosen is None:
         if not found:
@@ -93,10 +93,19 @@ def _blank_rows(frame: pl.DataFrame) -> pl.Series:
     return frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
 
 
-def _numbers(column: pl.Series, what: str) -> FloatArray:
-    numbers = to_float(column)
-    if numbers.null_count():
-        rows = numbers.is_null().arg_true()
+def _numbers(frame: pl.DataFrame, what: str) -> FloatArray:
+    """The columns of a frame as numbers, (N, K)."""
+    import polars as pl
+
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    # All texts at once: of tables with thousands of columns, each call of the engine would cost more than its work.
+    numbers = frame.with_columns(pl.col(texts).str.strip_chars().cast(pl.Float64, strict=False)) if texts else frame
+    others = [column.name for column in numbers if column.dtype != pl.Float64 or column.null_count()]
+    numbers = numbers.with_columns(to_float(frame[name]) for name in others)
+    for column in numbers:
+        if not column.null_count():
+            continue
+        rows = column.is_null().arg_true()
         raise InputError(
             f"{what} must be numbers",
             f"column {column.name!r} has {len(rows):,} other cells "
@@ -105,7 +114,7 @@ def _numbers(column: pl.Series, what: str) -> FloatArray:
             if what != "predictions"
             else "Fill them in or remove the column; name the item column with item= (--item)",
         )
-    return numbers.to_numpy()
+    return np.ascontiguousarray(numbers.to_numpy())
 
 
 def to_float(column: pl.Series) -> pl.Series:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.votes.numbers import to_float
-from votewise.votes.tally import GAP_MARKS, MISSING_WORDS
+from votewise.votes.tally import GAP_MARKS, MISSING_WORDS, is_foreign
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,12 +28,17 @@ SAMPLE = 20_000
 # More different values than this are not few, however often they recur.
 _FEW = 30
 
+# Of so few rows Python counts sooner than the table engine.
+_FEW_ROWS = 256
+
 # What stands for yes and no in a column for each class.
 BITS = dict.fromkeys(["1", "1.0", "true", "True", "TRUE", "yes", "x", "X"], 1.0)
 BITS |= dict.fromkeys(["0", "0.0", "false", "False", "FALSE", "no"], 0.0)
 
 # A name with a number in it, such as w12 or ann_3, is that of a person sooner than that of a class.
 _PERSON = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|@")
+# Votes that a cell may count, as in Counter({'a': 2}): each becomes a row.
+_MOST_COUNTED = 10_000
 
 _MARKS = MISSING_WORDS | GAP_MARKS
 _DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(\b|T)|\d{1,2}[/.:]\d{1,2}[/.:](\d\d|\d{4})(\s|$)|\w{3} \w{3} \d\d? \d\d:")
@@ -56,17 +64,24 @@ class Column:
         return bool(self.holds)
 
     @cached_property
-    def values(self) -> list[str]:
-        """The different values, the most frequent first, without marks of a gap."""
+    def times(self) -> dict[str, int]:
+        """How often each value, or mark of a gap, is there, the most frequent first."""
         import polars as pl
 
-        counted = self.cells.drop_nulls().value_counts(sort=True, name="times")
-        return [word for word in counted.get_column(counted.columns[0]).cast(pl.String).to_list() if word not in _MARKS]
+        if len(self.cells) <= _FEW_ROWS:
+            return dict(Counter(word for word in self.cells.to_list() if word is not None).most_common())
+        words, times = self.cells.drop_nulls().value_counts(sort=True, name="times")
+        return dict(zip(words.cast(pl.String).to_list(), times.to_list(), strict=True))
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The different values, the most frequent first, without marks of a gap."""
+        return [word for word in self.times if word not in _MARKS]
 
     @cached_property
     def marks(self) -> list[str]:
         """Marks of a gap among the values."""
-        return sorted(set(self.cells.drop_nulls().unique().to_list()) & (_MARKS - {""}))
+        return sorted(self.times.keys() & (_MARKS - {""}))
 
     @property
     def distinct(self) -> int:
@@ -76,7 +91,7 @@ class Column:
     @cached_property
     def filled(self) -> int:
         """The number of cells with a value."""
-        return len(self.cells) - self.cells.null_count() - int(self.cells.is_in(list(_MARKS)).fill_null(False).sum())
+        return sum(self.times[word] for word in self.values)
 
     @cached_property
     def codes(self) -> npt.NDArray[np.int64]:
@@ -152,10 +167,16 @@ class Column:
 
 def profile(frame: pl.DataFrame) -> dict[str, Column]:
     """The columns of a table by name."""
+    import polars as pl
+
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    # All texts at once: of tables with thousands of columns, each call of the engine would cost more than its work.
+    trimmed = frame.select(texts).with_columns(pl.all().str.strip_chars().replace("", None)) if texts else frame
     columns = {}
     for series in frame:
         holds = str(series.dtype) if series.dtype.is_nested() else ""
-        columns[series.name] = Column(series.name, as_words(series), holds)
+        words = trimmed[series.name] if series.dtype == pl.String else as_words(series)
+        columns[series.name] = Column(series.name, words, holds)
     return columns
 
 
@@ -236,9 +257,16 @@ def split_cell(cell: str, split: str) -> list[str]:
     if split != "json":
         return [word.strip() for word in cell.split(split)] if cell else []
     if cell.startswith(("Counter(", "OrderedCounter(")):
-        return [name for name, times in re.findall(r"'([^']*)': (\d+)", cell) for _ in range(int(times))]
+        counts = [(name, int(times)) for name, times in re.findall(r"'([^']*)': (\d+)", cell)]
+        if sum(times for _, times in counts) > _MOST_COUNTED:
+            raise InputError(
+                f"a cell may count {_MOST_COUNTED:,} votes",
+                f"one is {cell[:60]!r}",
+                "Make a table of it with a column of counts for each class",
+            )
+        return [name for name, times in counts for _ in range(times)]
     try:
-        found = json.loads(cell) if cell else []
+        found = parse_json(cell) if cell else []
     except ValueError:
         # Lists as Python or NumPy prints them: ['a', 'b'] and [1 2].
         inner = cell.strip("[]")
@@ -289,8 +317,8 @@ def as_words(series: pl.Series) -> pl.Series:
             series = series.cast(pl.Int64)
     words = (
         series.cast(pl.String, strict=False)
-        if series.dtype not in (pl.Object, pl.Binary)
-        else pl.Series(series.name, [str(one) for one in series.to_list()], dtype=pl.String)
+        if series.dtype not in (pl.Object, pl.Binary, pl.Duration) and not is_foreign(series)
+        else pl.Series(series.name, [None if one is None else str(one) for one in series.to_list()], dtype=pl.String)
     )
     words = words.str.strip_chars()
     return words.set(words == "", None)

@@ -119,8 +119,6 @@ def _command(source: Any, reading: Reading) -> str:
 
 def _common_start(names: Sequence[str]) -> str:
     """What all of some names begin with."""
-    shortest = min(names, key=len, default="")
-    return next(
-        (shortest[:end] for end in range(len(shortest), 0, -1) if all(one.startswith(shortest[:end]) for one in names)),
-        "",
-    )
+    first, last = min(names, default=""), max(names, default="")  # all others agree where these two do
+    end = next((place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[:end]

@@ -18,13 +18,15 @@ import numpy.typing as npt
 
 from votewise._checks import check_choice, check_class_names, check_matrix, first_few
 from votewise._errors import InputError
+from votewise._files import as_path
 from votewise.votes import exports
+from votewise.votes.bounds import check_start
 from votewise.votes.forms import READERS, counts, long, wide
 from votewise.votes.forms.rows import filled_down, leave_out
 from votewise.votes.guessing import guess
 from votewise.votes.guessing.look import Doubt, Guess
 from votewise.votes.numbers import is_number_column
-from votewise.votes.profile import SAMPLE, profile
+from votewise.votes.profile import SAMPLE, Column, profile
 from votewise.votes.question import UnclearError, needed, question, with_command
 from votewise.votes.reading import Reading, names_in
 from votewise.votes.sources import Table, UnreadableError, engine_errors, named_file, open_table
@@ -155,8 +157,15 @@ def read_votes(
     if asked.format is not None:
         check_choice("format", asked.format, exports.FORMATS)
     with _as_file(source) as opened:
+        check_start(arrow=False)
         try:
             return _read(opened, asked)
+        except MemoryError:
+            raise InputError(
+                "a table must fit into memory",
+                "reading this one took more than there is",
+                "Give the process more memory, or read the table in parts",
+            ) from None
         except (RuleError, UnreadableError, UnclearError) as error:
             raise _with_command(error, source, opened, asked) from None
 
@@ -257,7 +266,7 @@ def _read_export(source: Any, asked: Reading) -> tuple[Votes | None, Any]:
         replace(_rules(asked, asked.classes), duplicates=asked.duplicates or "last"),
         source,
     )
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
+    path = as_path(source) if isinstance(source, (str, os.PathLike)) else None
     if path is not None and path.suffix.lower() in (".json", ".jsonl"):
         votes = exports.read_tree(path, asked.format, wanted)
     else:
@@ -369,8 +378,8 @@ def make_plan(source: Any, frame: pl.DataFrame, said: Reading, asked: Reading) -
         asked: the same with the names of columns in full, and what the platform knows.
     """
     with engine_errors("the table"):
-        found = _guessed(frame, asked)
         columns = profile(frame.head(SAMPLE))
+        found = _guessed(frame, asked, None if asked.without or asked.fill else columns)
     if found is None:
         nothing = Doubt(
             "the columns must show which form the table has",
@@ -384,11 +393,12 @@ def make_plan(source: Any, frame: pl.DataFrame, said: Reading, asked: Reading) -
     raise question(source, columns, found.doubts, _proposal(frame, said, asked, found))
 
 
-def _guessed(frame: pl.DataFrame, asked: Reading) -> Guess | None:
+def _guessed(frame: pl.DataFrame, asked: Reading, columns: dict[str, Column] | None = None) -> Guess | None:
     kept, _ = leave_out(filled_down(frame, asked.fill), asked.without)
     if not kept.height:
         raise InputError("a table of votes needs at least one row", "all are left out", "Check the conditions")
-    return guess(profile(kept.head(SAMPLE)), min(kept.height, SAMPLE), whole=frame.height <= SAMPLE, asked=asked)
+    columns = columns or profile(kept.head(SAMPLE))
+    return guess(columns, min(kept.height, SAMPLE), whole=frame.height <= SAMPLE, asked=asked)
 
 
 def _proposal(frame: pl.DataFrame, said: Reading, asked: Reading, found: Guess) -> Reading | None:
@@ -434,11 +444,12 @@ def _resolved(asked: Reading, names: Sequence[str]) -> Reading:
 
 def _columns(role: str, value: Sequence[str], names: Sequence[str]) -> list[str]:
     found: list[str] = []
+    known = set(names)
     for entry in value:
-        parts = [entry] if entry in names else [part.strip() for part in entry.split(",")]
-        for part in parts:
+        for part in [] if entry in known else [part.strip() for part in entry.split(",")]:
             matching = [name for name in names if fnmatch.fnmatchcase(name, part)] if _is_pattern(part) else []
             found += matching or [_column(role, part, names)]
+        found += [entry] if entry in known else []
     return list(dict.fromkeys(found))
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from votewise._checks import check_choice, first_few
 from votewise._errors import InputError
-from votewise._files import cannot_find
+from votewise._files import as_path, cannot_find
+from votewise._json import parse_json, parse_toml
 
 FORMS = ("long", "wide", "counts", "probabilities", "one-hot", "lists", "survey")
 
@@ -200,21 +201,28 @@ class Reading:
     @classmethod
     def load(cls, path: str | Path) -> Reading:
         """Read a plan that `save` or a person wrote."""
-        import tomllib
-
-        path = Path(path)
+        path = as_path(path)
         if not path.exists():
             raise cannot_find(path)
         try:
-            text = path.read_text(encoding="utf-8")
-            values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+            content = path.read_bytes()
+            values = parse_json(content.decode()) if path.suffix == ".json" else parse_toml(content)
             if not isinstance(values, dict):
                 raise ValueError("it holds no fields")
+            _check_plain(values)
         except ValueError as error:
             raise InputError(
                 f"the reading {str(path)!r} must be TOML or JSON", f"reading it failed: {error}", "Fix it"
             ) from None
         return cls.from_dict(values)
+
+
+def _check_plain(values: Mapping[str, Any]) -> None:
+    """Refuse fields other than text, numbers, and lists of those."""
+    for name, value in values.items():
+        plain = all(isinstance(one, (str, int, float)) for one in (value if isinstance(value, list) else [value]))
+        if not plain and value is not None:
+            raise ValueError(f"{name!r} must be text, a number, or a list of those")
 
 
 _LISTS = frozenset(field.name for field in fields(Reading) if str(field.type).startswith("tuple"))

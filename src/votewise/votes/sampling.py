@@ -16,6 +16,7 @@ from votewise._random import KeyArray, cumulative, draw_classes, item_keys, rand
 # mistake of units, or votes that nobody would deliver one by one.
 _MOST_SHUFFLED = 2**31
 _MOST_SHUFFLED_AN_ITEM = 2**20
+_MOST_DRAWN = 2**16
 _BLOCK = 2**20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -26,6 +27,12 @@ def redraw_counts(probs: FloatArray, item_ids: npt.NDArray[np.str_], k: int, see
     Each of the k draws is its own stream, so draws for different k are independent, not nested.
     """
     k = check_whole_number("k, the votes to draw per item,", k, least=1)
+    if k > _MOST_DRAWN or k * len(probs) > _MOST_SHUFFLED:
+        raise InputError(
+            f"votes to draw must number at most {_MOST_DRAWN:,} per item, and {_MOST_SHUFFLED:,} in all",
+            f"{k:,} from each of {len(probs):,} items are asked for",
+            "Draw fewer; so many differ from the shares themselves by almost nothing",
+        )
     cdf, keys = cumulative(probs), item_keys(item_ids)
     counts = np.zeros(probs.shape, dtype=np.int64)
     rows = np.arange(len(probs))

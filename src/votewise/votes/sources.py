@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,14 +17,24 @@ import numpy.typing as npt
 
 from votewise._checks import first_few
 from votewise._errors import InputError, VotewiseError
-from votewise._files import cannot_find
+from votewise._files import as_path, cannot_find
+from votewise._npz import check_letters, read_npy
+from votewise.votes.bounds import (
+    check_cells,
+    check_json_table,
+    check_parquet,
+    check_room,
+    check_short_rows,
+    check_start,
+    check_text,
+    read_unpacked,
+)
 from votewise.votes.columns import INDEX_COLUMN, has_known
 from votewise.votes.layout import (
     TEXT_SUFFIXES,
     Layout,
     decode,
     has_odd_quotes,
-    open_bytes,
     read_by_csv,
     see_layout,
     table_suffix,
@@ -60,6 +71,8 @@ class Table:
             few: columns of few distinct texts, read straight into categories so that they never fill memory.
         """
         if isinstance(self.source, Path):
+            if self.layout is not None:
+                check_text(self.source, len(self.names if columns is None else columns))
             return _scan(self.source, self.layout, columns, few)
         return self.source if columns is None else self.source.select(columns)
 
@@ -68,8 +81,10 @@ class Table:
         import polars as pl
 
         with engine_errors("the table"):
-            if not isinstance(self.source, Path) or self.layout is not None:
+            if not isinstance(self.source, Path):
                 return self.lazy().head(rows).collect()
+            if self.layout is not None:
+                return _scan(self.source, self.layout, None, ()).head(rows).collect()
             from pyarrow import Table as ArrowTable  # type: ignore[import-untyped]
             from pyarrow import parquet
 
@@ -94,16 +109,19 @@ def open_table(source: Any, asked: Reading) -> Table | npt.NDArray[Any]:
         asked: may say what separates cells, which encoding a text file has, and where its rows begin.
     """
     if isinstance(source, np.ndarray):
-        return source
+        return _checked(source)
     if not isinstance(source, (str, os.PathLike)):
         frame = _open_frame(source)
         return Table(frame, None, tuple(column_names(frame, "the table")))
-    path = Path(source)
+    path = as_path(source)
     check_table_file(path)
     if path.suffix.lower() == ".npy":
         return _load_array(path)
+    check_start(arrow=path.suffix.lower() == ".parquet")
     with named_file(path):
         layout = see_layout(path, asked) if table_suffix(path) in TEXT_SUFFIXES else None
+        if layout is not None and layout.encoding in ("utf-8", "utf-8-sig"):
+            check_short_rows(path, layout.columns)
         rows = _rows(path, layout)
         kept: Any = path if rows is None else rows.lazy()
         names = column_names(_scan(path, layout, None, ()) if rows is None else kept, "the table")
@@ -173,7 +191,8 @@ def column_names(table: pl.LazyFrame, what: str) -> list[str]:
     with engine_errors(what):
         names = table.collect_schema().names()
     # Polars renames a repeated CSV column silently; a class or annotator given twice is a mistake to report.
-    repeated = [name for name in names if (stem := re.sub(r"_duplicated_\d+$", "", name)) != name and stem in names]
+    known = set(names)
+    repeated = [name for name in names if (stem := re.sub(r"_duplicated_\d+$", "", name)) != name and stem in known]
     if repeated:
         stems = [re.sub(r"_duplicated_\d+$", "", name) for name in repeated]
         raise InputError("column names must be different", f"{first_few(stems)} appears twice", "Rename one of them")
@@ -210,8 +229,8 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
     suffix = table_suffix(path)
     with engine_errors("the table"):
         if suffix in (".jsonl", ".json"):
-            with open_bytes(path) as file:
-                content = file.read()
+            content = read_unpacked(path)
+            check_json_table(content, lines=suffix == ".jsonl")
             # The engine takes other bytes for text, and fails where the text is used.
             content.decode()
             read = pl.read_ndjson if suffix == ".jsonl" else pl.read_json
@@ -219,6 +238,7 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
         if suffix == ".xlsx":
             return _read_sheet(path)
         if layout is None:
+            check_parquet(path)
             return None
         plain = layout.encoding in ("utf-8", "utf-8-sig") and path.suffix.lower() != ".gz"
         odd = plain and has_odd_quotes(path, layout.separator)
@@ -254,7 +274,7 @@ def _with_fields(frame: pl.DataFrame) -> pl.DataFrame:
 def _named(names: Sequence[str], columns: Sequence[pl.Series]) -> pl.DataFrame:
     import polars as pl
 
-    repeated = sorted({name for name in names if list(names).count(name) > 1})
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise InputError("column names must be different", f"{first_few(repeated)} appears twice", "Rename one of them")
     return pl.DataFrame([column.alias(name) for name, column in zip(names, columns, strict=True)])
@@ -263,8 +283,10 @@ def _named(names: Sequence[str], columns: Sequence[pl.Series]) -> pl.DataFrame:
 def _decoded(path: Path, layout: Layout) -> pl.DataFrame:
     import polars as pl
 
-    with open_bytes(path) as file:
-        text = decode(file.read(), layout.encoding, f"the file {str(path)!r}")
+    content = read_unpacked(path)
+    check_cells((content.count(b"\n") + 1) * layout.columns, len(content))
+    check_room(4 * len(content), len(content) // 2)
+    text = decode(content, layout.encoding, f"the file {str(path)!r}")
     table = pl.read_csv(io.BytesIO(text.encode()), infer_schema=False, **_csv_options(layout))
     if layout.names:
         return table.rename(dict(zip(table.columns, layout.names, strict=True)))
@@ -325,9 +347,12 @@ def _open_parquet(path: Path, columns: Sequence[str] | None, few: Sequence[str])
     from pyarrow import dataset, parquet
 
     if columns is None:
+        meta = parquet.read_metadata(path)
+        check_room(path.stat().st_size, meta.num_rows * meta.num_columns)
         return pl.scan_pyarrow_dataset(dataset.dataset(path, format="parquet"))
     texts = {field.name for field in parquet.read_schema(path) if str(field.type) in ("string", "large_string")}
     with parquet.ParquetFile(path, read_dictionary=[name for name in few if name in texts]) as file:
+        check_room(path.stat().st_size, file.metadata.num_rows * len(columns))
         # Group by group, Arrow's buffers are used again instead of holding the table a second time.
         groups = [
             pl.DataFrame(file.read_row_group(group, columns=list(columns))) for group in range(file.num_row_groups)
@@ -338,17 +363,21 @@ def _open_parquet(path: Path, columns: Sequence[str] | None, few: Sequence[str])
 
 def _load_array(path: Path) -> npt.NDArray[Any]:
     try:
-        # Pickled arrays can run code when loaded, so they are refused.
-        loaded = np.load(path, allow_pickle=False)
+        return read_npy(path)
+    except MemoryError:
+        raise
     except Exception as error:  # a damaged header makes NumPy's parser raise anything, TokenError among it
         raise InputError(
             f"{str(path)!r} must be a NumPy array of numbers", f"reading it failed: {error}", "Save it with np.save"
         ) from None
-    if not isinstance(loaded, np.ndarray):
-        raise InputError(
-            f"{str(path)!r} must be one NumPy array", "got an archive of several", "Save the one array with np.save"
-        )
-    return loaded
+
+
+def _checked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    try:
+        check_letters(array)
+    except ValueError as error:
+        raise InputError("an array must be of numbers or text", str(error), "Check how it was made") from None
+    return array
 
 
 def _open_frame(source: Any) -> pl.LazyFrame:
@@ -403,7 +432,13 @@ def _from_pandas(frame: Any) -> pl.LazyFrame:
             frame = frame.reset_index(names=name) if name not in frame.columns else frame
         elif named and not set(named) & set(frame.columns):
             frame = frame.reset_index()
-        return pl.from_pandas(frame.rename(columns=str)).lazy()
+        frame = frame.rename(columns=str)
+        for name, dtype in frame.dtypes.items() if frame.columns.is_unique else ():
+            # Arrow has no text for these kinds; pandas writes '2020-01' and '(0, 1]'.
+            kind = str(getattr(dtype, "categories", dtype).dtype if hasattr(dtype, "categories") else dtype)
+            if kind.startswith(("period", "interval")):
+                frame = frame.assign(**{name: frame[name].astype(object).map(str, na_action="ignore")})
+        return pl.from_pandas(frame).lazy()
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(
             "a pandas frame must have distinct column names and one type per column",

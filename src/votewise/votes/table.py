@@ -30,7 +30,7 @@ from votewise.votes import sampling
 from votewise.votes.reading import Reading
 
 # Sums of counts must stay exact in both int64 and float64.
-_MOST_VOTES = 2**53
+MOST_VOTES = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,12 +203,13 @@ class Votes:
             classes: unique names, in the column order wanted.
         """
         names = check_class_names(classes)
-        lost = [name for index, name in enumerate(self.classes) if name not in names and self.probs[:, index].any()]
+        column = {name: index for index, name in enumerate(names)}
+        voted: list[bool] = np.any(self.probs > 0, axis=0).tolist()
+        lost = [name for name, has_votes in zip(self.classes, voted, strict=True) if has_votes and name not in column]
         if lost:
             raise InputError(
                 "the class list must name every class with a vote", f"it lacks {first_few(lost)}", "Add those names"
             )
-        column = {name: index for index, name in enumerate(names)}
         old = [index for index, name in enumerate(self.classes) if name in column]
         new = [column[self.classes[index]] for index in old]
 
@@ -307,7 +308,7 @@ def check_counts(matrix: FloatArray, item_ids: StrArray) -> IntArray:
         )
     with np.errstate(over="ignore"):
         total = matrix.sum()
-    if total > _MOST_VOTES:
+    if total > MOST_VOTES:
         raise InputError(
             "counts must sum to less than 2**53", f"they sum to {total:.3g}", "Check the units of the table"
         )

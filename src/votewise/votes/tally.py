@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from votewise._checks import check_length, first_few
 from votewise._errors import InputError
+from votewise.votes.bounds import check_counts
 from votewise.votes.encode import IndexArray, encode_few, encode_many, text_array
-from votewise.votes.table import Ballots, Votes, compact_annotators, sort_classes
+from votewise.votes.table import MOST_VOTES, Ballots, Votes, compact_annotators, sort_classes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,9 +98,14 @@ def tally(
         item, label, owner = item[kept], label[kept], None if owner is None else owner[kept]
 
     n, k = len(item_ids), len(classes)
+    check_counts(n, k, len(item))
     cell = np.multiply(item, k, out=work[: len(item)], dtype=np.int64)
     cell += label
     counts = np.bincount(cell, weights, minlength=n * k).reshape(n, k)
+    if weights is not None and not as_shares and counts.sum() > MOST_VOTES:
+        raise InputError(
+            "counts must sum to less than 2**53", f"they sum to {counts.sum():.3g}", "Check the units of the table"
+        )
     voted = counts.any(axis=1)
     if not voted.all():
         if rules.empty == "error" or not voted.any():
@@ -158,13 +164,22 @@ def as_text(column: pl.Series, role: str) -> pl.Series:
 
     if column.dtype == pl.String:
         return column
-    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+    if column.dtype == pl.Duration:
+        return column.dt.to_string("iso")
+    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary) or is_foreign(column):
         raise InputError(f"the {role} column must hold text or numbers", f"it holds {column.dtype}", "Flatten it first")
     if column.dtype.is_float():
         column = column.fill_nan(None)
         if (column.is_finite() & (column.abs() < 2**53) & (column.floor() == column)).all():
             column = column.cast(pl.Int64)
     return column.cast(pl.String)
+
+
+def is_foreign(column: pl.Series) -> bool:
+    """Whether a column is of a kind that another library has added to Arrow, and whose texts nobody here knows."""
+    import polars as pl
+
+    return isinstance(column.dtype, pl.datatypes.BaseExtension)
 
 
 def plain_numbers(names: list[str]) -> list[str]:
@@ -355,5 +370,6 @@ def _name_array(names: pl.Series, role: str) -> npt.NDArray[np.str_]:
     # NumPy's text drops trailing NULs, so a name that ends in one would become another name.
     if names.str.contains("\x00", literal=True).any() or (names == "").any():
         raise InputError(f"{role} names must be text", "one is empty or holds a NUL character", "Rename it")
-    check_length(role, names[int(names.str.len_chars().arg_max())], len(names))  # type: ignore[arg-type]
+    letters = names.str.len_chars()
+    check_length(role, names[int(letters.arg_max())], len(names), int(letters.sum()))  # type: ignore[arg-type]
     return text_array(names)

@@ -10,6 +10,7 @@ import numpy as np
 
 from votewise._errors import InputError
 from votewise._files import whole_file
+from votewise._text import safe_table
 from votewise.votes.reading import Reading
 from votewise.votes.table import Ballots, Votes
 
@@ -56,12 +57,14 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def write_votes(votes: Votes, path: str | os.PathLike[str]) -> Path:
+def write_votes(votes: Votes, path: str | os.PathLike[str], *, safe_cells: bool = False) -> Path:
     """Write votes as a plain table, and how they were read beside it.
 
     Args:
         votes: the votes.
         path: .parquet, .csv or .jsonl, written whole or not at all.
+        safe_cells: whether a .csv has an apostrophe before texts that a spreadsheet would take for formulas; they are
+            then no longer those of the votes.
 
     Returns:
         The file of the plan, called like the table but ending in .reading.toml.
@@ -73,7 +76,7 @@ def write_votes(votes: Votes, path: str | os.PathLike[str]) -> Path:
             case ".parquet":
                 table.write_parquet(partial)
             case ".csv":
-                table.write_csv(partial)
+                (safe_table(table) if safe_cells else table).write_csv(partial)
             case _:
                 table.write_ndjson(partial)
     beside = path.with_suffix(".reading.toml")

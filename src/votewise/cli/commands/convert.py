@@ -11,7 +11,7 @@ from votewise._errors import InputError
 from votewise._text import counted
 from votewise.cli import options
 from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
-from votewise.cli.options import Json, Quiet
+from votewise.cli.options import Json, Quiet, SafeCells
 from votewise.votes import check_table_path, long_table, write_votes
 
 _ROWS_SHOWN = 10
@@ -28,6 +28,7 @@ def convert_command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and the first votes, write nothing.")] = (
         False
     ),
+    safe_cells: SafeCells = False,
     reading: ReadingOptions,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -41,7 +42,7 @@ def convert_command(
     votes = reading.load(votes_file, quiet=quiet)
     plan = votes.reading
     table = long_table(votes)
-    beside = None if output is None or dry_run else write_votes(votes, output)
+    beside = None if output is None or dry_run else write_votes(votes, output, safe_cells=safe_cells)
     if as_json:
         about = {"reading": None if plan is None else plan.to_dict(), "items": votes.n_items, "rows": table.height}
         written = {"output": None if beside is None else str(output), "plan": None if beside is None else str(beside)}

@@ -11,7 +11,7 @@ from votewise._errors import InputError
 from votewise.cli import options
 from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
 from votewise.cli.inputs import METHOD_NAMES
-from votewise.cli.options import Json, Quiet
+from votewise.cli.options import Json, Quiet, SafeCells
 from votewise.delivery.export import check_array_path, write_delivery
 from votewise.delivery.methods import METHODS, method_label, parse_method
 
@@ -34,6 +34,7 @@ def deliver_command(
     seed: Annotated[int, typer.Option(min=0, help="Root seed.")] = 0,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs to write, unless targets are always the same.")] = 1,
     hold: Annotated[int, typer.Option(min=1, help=f"Epochs a draw is kept ({', '.join(_WITH_HOLD)}).")] = 1,
+    safe_cells: SafeCells = False,
     reading: ReadingOptions,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -53,7 +54,13 @@ def deliver_command(
     written = None if row.gives == "fixed" else epochs
     with options.progress_bars(quiet or as_json) as display:
         delivery = row.deliver(votes, seed=seed, options=chosen)
-        shape = write_delivery(output, delivery, written, track=lambda each: display.track(each, description="epochs"))
+        shape = write_delivery(
+            output,
+            delivery,
+            written,
+            track=lambda each: display.track(each, description="epochs"),
+            safe_cells=safe_cells,
+        )
     if as_json:
         about = {"output": str(output), "method": name, "options": chosen, "seed": seed, "epochs": written}
         facts = {"hold": chosen.get("hold", 1), "shape": shape, "classes": votes.classes}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, votes_of
 from votewise.votes.exports.asked import Asked, choose_question, class_of, item_of, name_of, objects, refuse_question
 from votewise.votes.exports.trees import Tree
@@ -105,7 +105,8 @@ def read_table_1(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Vot
 def _flat_questions(names: Sequence[str]) -> list[str]:
     """Questions whose responses are columns of their own."""
     flat = [name.removesuffix(_RESPONSES) for name in names if name.endswith(_RESPONSES)]
-    return [*flat, *(name for name in names if f"{name}{_SUGGESTION}" in names)]
+    known = set(names)
+    return [*flat, *(name for name in names if f"{name}{_SUGGESTION}" in known)]
 
 
 def _questions(record: dict[str, Any]) -> list[str]:
@@ -186,7 +187,7 @@ def _features(source: Any) -> dict[str, Any]:
         schema = source.schema
     told = (getattr(schema, "metadata", None) or {}).get(b"huggingface", b"{}")
     try:
-        features = json.loads(told)["info"]["features"]
+        features = parse_json(told)["info"]["features"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
     return features if isinstance(features, dict) else {}

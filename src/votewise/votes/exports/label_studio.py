@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from votewise._checks import first_few
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, seconds, votes_of
 from votewise.votes.exports.asked import (
     Asked,
@@ -198,7 +199,7 @@ def _classes_of_cell(cell: str | None) -> list[str]:
     if not cell.lstrip().startswith(("[", "{")):
         return [cell]
     try:
-        found = json.loads(cell)
+        found = parse_json(cell)
     except (ValueError, RecursionError):
         return [cell]
     values = found if isinstance(found, list) else [found]

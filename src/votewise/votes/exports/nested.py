@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from votewise._json import parse_json
 from votewise.votes.columns import known, says
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, votes_of
 from votewise.votes.exports.asked import Asked, choose_question, item_of, name_of, refuse_question
@@ -87,7 +87,7 @@ def _answers(vote: dict[str, Any]) -> dict[str, str]:
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str) and value.startswith("{"):
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError:
             return
     if isinstance(value, dict):

@@ -5,7 +5,6 @@ What a platform leaves open, such as which question, is found as in any other ta
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
 
@@ -85,7 +85,8 @@ def _answers(columns: Columns, start: str, plan: Reading) -> Reading:
     answers = [name for name in columns if name.startswith(start) and columns[name].distinct]
     groups = defaultdict(list)
     for name in answers:
-        group = re.split(r"[.:]+(?=[^.:]+$)", name)[0]
+        place = max(name.rfind("."), name.rfind(":"))
+        group = name[: place + 1].rstrip(".:") if place < len(name) - 1 else name
         marks = {word.lower() for word in columns[name].values} <= {"true", "false", "1", "0", "on"}
         if marks and group != start.rstrip(".:"):
             groups[group].append(name)
@@ -198,7 +199,7 @@ def unfold(frame: pl.DataFrame) -> pl.DataFrame:
     records = []
     for cell in frame[TASK_ANSWERS].cast(pl.String).to_list():
         try:
-            found = json.loads(cell or "[]")
+            found = parse_json(cell or "[]")
         except ValueError:
             return frame
         records.append(dict(_leaves("Answer", found[0] if isinstance(found, list) and found else found)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
+from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from votewise._errors import InputError, VotewiseError
+from votewise._json import NestedError, parse_json
 from votewise.votes.exports.asked import describe
 from votewise.votes.sources import check_file
 
@@ -78,13 +79,11 @@ def _parse(text: str, what: str) -> Any:
     if not text.strip():
         raise InputError(f"{what} must be JSON", "it is empty", remedy)
     try:
-        return json.loads(text, object_pairs_hook=partial(_object, what), parse_constant=partial(_refuse, what))
+        return parse_json(text, object_pairs_hook=partial(_object, what), parse_constant=partial(_refuse, what))
     except VotewiseError:
         raise
-    except RecursionError:
-        raise InputError(
-            f"{what} must be JSON nested to a reasonable depth", "it is nested too deeply", "Check the file"
-        ) from None
+    except NestedError as error:
+        raise InputError(f"{what} must be JSON nested to a reasonable depth", str(error), "Check the file") from None
     except ValueError as error:  # too many digits are one, too
         reason = str(error).partition(";")[0]
         raise InputError(f"{what} must be JSON", f"reading it failed: {reason}", remedy) from None
@@ -94,8 +93,7 @@ def _object(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; of a key that appears twice, JSON readers would silently keep the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise InputError(f"{what} must name each key of an object once", f"{twice!r} appears twice", "Fix it")
     return found
 

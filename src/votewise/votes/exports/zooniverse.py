@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError
+from votewise._json import parse_json
 from votewise.votes.exports.answers import Answer, answers_frame, seconds, votes_of
 from votewise.votes.exports.asked import Asked, choose_question, class_of, describe, item_column
 from votewise.votes.sources import engine_errors
@@ -46,7 +46,7 @@ def read_table(table: pl.LazyFrame, names: Sequence[str], asked: Asked) -> Votes
 def _tasks(cell: str | None) -> dict[str, Any]:
     """The value of each task in a cell; drawings and transcriptions are none of ours."""
     try:
-        found = json.loads(cell or "[]")
+        found = parse_json(cell or "[]")
     except ValueError as error:
         raise InputError(
             "annotations of Zooniverse must be JSON", f"reading a cell failed: {error}", "Export the file again"

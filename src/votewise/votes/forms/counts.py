@@ -21,12 +21,14 @@ from votewise.votes.tally import as_text, empty_items
 def read(table: Table, plan: Reading, rules: Rules) -> Votes:
     """Votes from the numbers in the columns of classes."""
     assert plan.form is not None
-    columns = [name for name in plan.classes if name in table.names]
+    there = set(table.names)
+    columns = [name for name in plan.classes if name in there]
     if plan.count is not None and columns:
         return _shares_of_number(table, plan, rules, columns, plan.count)
     lazy = table.lazy().select([*plan.item, *columns]) if columns else table.lazy()
     numbers = number_table(lazy, item=plan.item[0] if plan.item else None, what="votes", found=bool(columns))
-    outside = [name for name in numbers.names if rules.classes is not None and name not in rules.classes]
+    known = None if rules.classes is None else set(rules.classes)
+    outside = [name for name in numbers.names if known is not None and name not in known]
     if outside:
         raise InputError(
             f"every class column must be in the class list {', '.join(rules.classes or ())}",

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from votewise._errors import InputError
-from votewise.votes.forms.rows import Rules, binned, items_of, rows_of
+from votewise.votes.bounds import check_room
+from votewise.votes.forms.rows import Rules, binned, items_of, list_column, rows_of
 from votewise.votes.profile import as_words, people_of_cell, split_cell, split_of
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# Cells may count votes instead of listing them: that many more than they have letters.
+_MOST_VOTES = 2**22
+
+
 def read(table: Table, plan: Reading, rules: Rules) -> Votes:
     """Count the votes that cells list."""
     import polars as pl
@@ -25,6 +30,7 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
     rows = rows_of(table, plan, [*plan.item, *([plan.annotator] if plan.annotator else []), plan.label])
     items = as_text(items_of(rows.frame, plan.item), "item")
     cells = _cells(rows.frame[plan.label], plan.split)
+    check_room(0, sum(map(len, cells)))
     people = None if plan.annotator is None else _cells(rows.frame[plan.annotator], None, like=plan.split)
     if plan.split == "people":
         people = [people_of_cell(word or "") for word in as_words(rows.frame[plan.label]).to_list()]
@@ -38,9 +44,9 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
                 )
     # An item without any vote is kept in sight by an empty one.
     filled: list[list[str | None]] = [list(cell) or [None] for cell in cells]
-    frame = pl.DataFrame({"item": items, "label": pl.Series(filled, dtype=pl.List(pl.String))})
+    frame = pl.DataFrame({"item": items, "label": list_column(filled)})
     if people is not None:
-        frame = frame.with_columns(annotator=pl.Series([who or [""] for who in people], dtype=pl.List(pl.String)))
+        frame = frame.with_columns(annotator=list_column([who or [""] for who in people]))
     frame = frame.explode([name for name in frame.columns if name != "item"])
     said = frame["label"]
     gaps = rules.gaps | (GAP_MARKS if rules.classes is None else frozenset())
@@ -63,7 +69,17 @@ def _cells(column: pl.Series, split: str | None, like: str | None = None) -> lis
         return [[] if one is None else [_word(value) for value in one] for one in column.to_list()]
     words = as_text(column, "label").fill_null("").to_list()
     mark = split or split_of([word for word in words[:1000] if word]) or (like if like != "chars" else None) or ","
-    return [split_cell(word, mark) for word in words]
+    cells, left = [], _MOST_VOTES + sum(map(len, words))
+    for word in words:
+        cells.append(split_cell(word, mark))
+        left -= len(cells[-1])
+        if left < 0:
+            raise InputError(
+                "cells must list votes one by one",
+                f"they count more than {_MOST_VOTES:,}",
+                "Make a table of it with a column of counts for each class",
+            )
+    return cells
 
 
 def _word(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from votewise._checks import first_few
 from votewise._errors import InputError
 from votewise.votes.columns import may_count_rows
-from votewise.votes.forms.rows import Rules, answered_once, binned, items_of, rows_of
+from votewise.votes.forms.rows import Rules, answered_once, binned, items_of, list_column, rows_of
 from votewise.votes.profile import split_cell
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table
@@ -90,9 +90,7 @@ def _split(
         if meaning
         else [[str(one) for one in word] if word is not None else [] for word in words.to_list()]
     )
-    frame = pl.DataFrame(
-        {"item": items, "label": pl.Series([list(dict.fromkeys(cell)) for cell in cells], dtype=pl.List(pl.String))}
-    )
+    frame = pl.DataFrame({"item": items, "label": list_column([list(dict.fromkeys(cell)) for cell in cells])})
     if people is not None:
         frame = frame.with_columns(annotator=people)
     frame, notes = answered_once(frame, rules)

@@ -27,7 +27,8 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
     """Count the votes of a table that marks the class of each vote by a 1."""
     import polars as pl
 
-    columns = [name for name in plan.classes if name in table.names]
+    there = set(table.names)
+    columns = [name for name in plan.classes if name in there]
     person = [plan.annotator] if plan.annotator else []
     rows = rows_of(table, plan, [*plan.item, *person, *columns])
     frame = rows.frame.with_columns(items_of(rows.frame, plan.item))

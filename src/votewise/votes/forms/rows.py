@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # What stands between the names of an item's columns.
 JOINT = " | "
 
+_MOST_BINS = 10_000
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -161,6 +163,15 @@ def answered_once(frame: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list
     return frame.filter(is_last), [f"{again:,} votes were repeated by the same annotator; the last one counts"]
 
 
+def list_column(cells: Sequence[Sequence[str | None]]) -> pl.Series:
+    """Lists as a column: the engine is slow at building each, and few are different."""
+    import polars as pl
+
+    kept = list(map(tuple, cells))
+    place = {cell: number for number, cell in enumerate(dict.fromkeys(kept))}
+    return pl.Series(list(map(list, place)), dtype=pl.List(pl.String)).gather([place[cell] for cell in kept])
+
+
 def binned(labels: pl.Series, bins: Sequence[float], rules: Rules) -> tuple[pl.Series, Rules]:
     """Numbers as the names of their bins, and the bins in order as classes."""
     import polars as pl
@@ -175,6 +186,8 @@ def binned(labels: pl.Series, bins: Sequence[float], rules: Rules) -> tuple[pl.S
         raise InputError(
             "labels must be numbers to be binned", f"{int(odd.sum()):,} are not ({words.filter(odd)[0]!r})", "Fix them"
         )
+    if len(bins) == 1 and not 1 <= bins[0] <= _MOST_BINS:
+        raise InputError(f"there must be 1 to {_MOST_BINS:,} bins", f"got {bins[0]:g}", "Choose fewer, or their edges")
     values = numbers.to_numpy()
     seen = values[~np.isnan(values)]
     if not len(seen):

@@ -37,7 +37,7 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
     else:
         ids = row_numbers(frame.height)
     labels = _stacked(frame, raters)
-    items = pl.Series(np.tile(ids, len(raters)))
+    items = pl.concat([pl.Series(ids)] * len(raters))
     if plan.rater_ids:
         _check_parallel("annotator", plan.rater_ids, raters)
         owners = pl.concat([as_text(frame[name], "annotator").rename("annotator") for name in plan.rater_ids])
@@ -48,7 +48,7 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
             else owners
         )
     else:
-        owners = pl.Series(np.repeat(np.array(raters), frame.height))
+        owners = _repeated(raters, frame.height)
     where = "row numbers" if not plan.item else f"items in {' + '.join(map(repr, plan.item))}"
     return _tallied(
         items, owners, labels, plan, rules, f"wide table, {where}, {len(raters)} annotator columns", rows.notes
@@ -64,7 +64,7 @@ def read_survey(table: Table, plan: Reading, rules: Rules) -> Votes:
     frame = rows.frame
     people = as_text(frame[plan.annotator], "annotator") if plan.annotator else pl.Series(row_numbers(frame.height))
     owners = pl.concat([people.rename("annotator")] * len(asked))
-    items = pl.Series(np.repeat(np.array(asked), frame.height))
+    items = _repeated(asked, frame.height)
     if plan.item_ids:
         _check_parallel("item", plan.item_ids, asked)
         items = pl.concat([as_text(frame[name], "item").rename("item") for name in plan.item_ids])
@@ -81,6 +81,13 @@ def _check_parallel(role: str, ids: Sequence[str], labels: Sequence[str]) -> Non
             f"there are {len(labels)} and {len(ids)}",
             f"Name as many with {option}",
         )
+
+
+def _repeated(names: Sequence[str], times: int) -> pl.Series:
+    """Each name that often; as all share one text, a long name is in memory once."""
+    import polars as pl
+
+    return pl.Series(names, dtype=pl.String).gather(np.repeat(np.arange(len(names)), times))
 
 
 def _stacked(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:

@@ -81,7 +81,8 @@ class Look:
 
 def by_name(look: Look, role: str, taken: Sequence[str] = ()) -> list[list[str]]:
     """The columns a role may have by name, from sure to vague."""
-    names = [name for name in look.names if name not in taken]
+    apart = set(taken)
+    names = [name for name in look.names if name not in apart]
     names = several_valued(look, names) if role == "item" else names
     sure = known(role, names)
     vague = [name for name in names if name not in sure and says(role, name)]
@@ -115,14 +116,16 @@ def find_row_item(look: Look, taken: Sequence[str]) -> tuple[str | None, bool]:
     """The item of a table with one row per item, and whether it is sure: ids that differ in every row."""
     if look.asked.item:
         return look.asked.item[0], True
-    names = [name for name in look.names if name not in taken]
+    apart = set(taken)
+    names = [name for name in look.names if name not in apart]
     differing = [
         name
         for name in names
         if look.columns[name].distinct == look.rows and look.columns[name].kind not in ("lists", "dates")
     ]
+    known_to_differ = set(differing)
     for tier in (known("item", names), [name for name in names if says("item", name)]):
-        fitting = [name for name in tier if name in differing and look.columns[name].kind != "text"]
+        fitting = [name for name in tier if name in known_to_differ and look.columns[name].kind != "text"]
         if fitting:
             return fitting[0], True
     ids = [name for name in differing if look.columns[name].numbers is None or look.columns[name].whole]

@@ -45,12 +45,10 @@ def guess_counts_beside(look: Look) -> Reading | None:
     if len(numeric) < 2 or look.rows < 8:
         return None
     sure = [name for name in known("item", look.names) if columns[name].distinct == look.rows]
-    free = [
-        name
-        for name in numeric
-        if name not in (*asked.item, *sure) and not (derived(name) and "total" not in name.lower())
-    ]
-    others = [name for name in look.names if name not in numeric and name not in (*asked.item, *sure)]
+    items = {*asked.item, *sure}
+    taken = items.union(numeric)
+    free = [name for name in numeric if name not in items and not (derived(name) and "total" not in name.lower())]
+    others = [name for name in look.names if name not in taken]
     found = _totalled(look, free)
     if not found:
         return None
@@ -61,7 +59,8 @@ def guess_counts_beside(look: Look) -> Reading | None:
             f"{len(found)} groups have a total of their own ({first_few([one[0] for one, _ in found])}, ...)",
             {"classes": tuple(block)},
         )
-    beside = [name for name in (*free, *others) if name not in block]
+    classes = set(block)
+    beside = [name for name in (*free, *others) if name not in classes]
     if not beside and total is None and asked.form is None:
         return None  # a table of numbers and nothing else, for `guess_numbers_only`
     item, sure_item = find_row_item(look, block)
@@ -74,7 +73,7 @@ def guess_counts_beside(look: Look) -> Reading | None:
         form="counts" if whole else "probabilities",
         item=(item,) if item else (),
         classes=tuple(block),
-        ignored=tuple(name for name in look.columns if name not in (*block, item)),
+        ignored=tuple(name for name in look.columns if name not in classes and name != item),
     )
 
 
@@ -122,7 +121,7 @@ def _totalled(look: Look, names: Sequence[str]) -> list[tuple[tuple[str, ...], s
     """Columns whose sum another column holds, or is the same in each row; and that other column."""
     values = {name: numbers for name in names if (numbers := look.columns[name].numbers) is not None}
     whole = [name for name in names if look.columns[name].whole]
-    parts = [name for name in names if name not in whole]
+    parts = [name for name in names if not look.columns[name].whole]
     found: dict[tuple[str, ...], str | None] = {}
     totals = [name for name in names if says("count", name) or "total" in name.lower()]
     for total in totals or whole:
@@ -284,12 +283,14 @@ def guess_counts(look: Look) -> Reading | None:
     if asked.form is None and not all(columns[name].whole for name in block):
         form = "probabilities"
     item, sure_item = find_row_item(look, block)
-    left = [name for name in look.names if name not in (*block, item)]
+    classes = set(block)
+    left = [name for name in look.names if name not in classes and name != item]
     rest = [
         name
         for name in left
         if (numbers := columns[name].numbers) is not None and not derived(name) and _belongs(look, numbers, block)
     ]
+    forgotten = set(rest)
     if rest:
         look.doubt(
             "a column that looks like a class must be one or be ignored",
@@ -298,7 +299,9 @@ def guess_counts(look: Look) -> Reading | None:
         )
     if not sure_item:
         look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
-    return Reading(form=form, item=(item,) if item else (), ignored=tuple(name for name in left if name not in rest))
+    return Reading(
+        form=form, item=(item,) if item else (), ignored=tuple(name for name in left if name not in forgotten)
+    )
 
 
 def _belongs(look: Look, numbers: Any, block: Sequence[str]) -> bool:

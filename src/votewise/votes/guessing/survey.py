@@ -21,8 +21,9 @@ def guess_grid(look: Look) -> Reading | None:
     """A form with a grid: a row is a person, and the columns are called 'Question? [item]'."""
     groups = defaultdict(list)
     for name in look.columns:
-        if (found := re.fullmatch(r"(?s)(.*\S)\s*\[.+\]", name)) is not None:
-            groups[found.group(1)].append(name)
+        asked, _, item = name.removesuffix("]").rpartition("[")
+        if asked.strip() and item and name.endswith("]"):
+            groups[asked.rstrip()].append(name)
     groups = defaultdict(list, {name: members for name, members in groups.items() if len(members) > 2})
     if not groups:
         return None

@@ -151,10 +151,10 @@ def _with_raters(look: Look, raters: dict[str, list[str]]) -> Reading | None:
             f"several blocks may hold them ({first_few([members[0] for members in (block, *siblings)])}, ...)",
             {"raters": tuple(block)},
         )
-    taken = [*block, *ids]
+    taken = {*block, *ids}
     if not says("annotator", name.replace("#", "")):
         _check_counts(look, block)
-    item, sure = find_row_item(look, taken)
+    item, sure = find_row_item(look, list(taken))
     if item is None and asked.form is None and len(look.names) > len(taken):
         others = [one for one in look.names if one not in taken]
         repeated = [one for one in others if says("item", one)]
@@ -164,7 +164,7 @@ def _with_raters(look: Look, raters: dict[str, list[str]]) -> Reading | None:
         if key:
             check_gaps(look, block)
             return Reading(form="wide", item=key, raters=tuple(block), rater_ids=tuple(ids))
-    others = [one for one in look.names if one not in (*taken, item)]
+    others = [one for one in look.names if one not in taken and one != item]
     words = {word for one in block for word in columns[one].values}
     for one in others:
         alike = set(columns[one].values) <= words and columns[one].distinct > 1 and columns[one].is_few
@@ -252,7 +252,8 @@ def guess_wide(look: Look) -> Reading | None:
         check_gaps(look, asked.raters)
         return Reading(form="wide", item=(item,) if item else ())
     blocks = {name: members for name, members in numbered_blocks(look).items() if speaks_of_raters(name)}
-    rest = [name for name in look.columns if not any(name in members for members in blocks.values())]
+    members_of_blocks = {name for members in blocks.values() for name in members}
+    rest = [name for name in look.columns if name not in members_of_blocks]
     if len(blocks) == 1 and len(rest) <= 1:
         block = next(iter(blocks.values()))
         check_gaps(look, block)
@@ -298,17 +299,23 @@ def _first_column_of_ids(look: Look, names: Sequence[str]) -> str | None:
 
 def sharing_values(look: Look, names: Sequence[str]) -> list[list[str]]:
     """Columns in groups that share values, directly or through others."""
-    groups: list[tuple[set[str], list[str]]] = []
-    for name in names:
-        words, members = set(look.columns[name].values), [name]
-        apart = []
-        for other, theirs in groups:
-            if words & other:
-                words, members = words | other, [*theirs, *members]
-            else:
-                apart.append((other, theirs))
-        groups = [*apart, (words, members)]
-    found = [members for _, members in groups if len(members) > 1]
+    parent = list(range(len(names)))
+
+    def group(column: int) -> int:
+        while parent[column] != column:
+            parent[column] = column = parent[parent[column]]
+        return column
+
+    first_with: dict[str, int] = {}
+    for column, name in enumerate(names):
+        for word in look.columns[name].values:
+            other = first_with.setdefault(word, column)
+            if other != column:
+                parent[group(other)] = group(column)
+    groups: dict[int, list[str]] = defaultdict(list)
+    for column in reversed(range(len(names))):  # so that the group of the last column comes last
+        groups[group(column)].append(names[column])
+    found = [members[::-1] for members in reversed(groups.values()) if len(members) > 1]
     # Where ids have values in common, too, those with fewer are the classes.
     return sorted(found, key=lambda members: len({word for one in members for word in look.columns[one].values}))
 
@@ -375,21 +382,20 @@ def winner_of(look: Look, block: Sequence[str]) -> str | None:
     """A column that always says what most of the others say; None if there is none, or too few rows to tell."""
     if len(block) < 4 or look.rows < ROWS_THAT_TELL:
         return None
-    rows = list(zip(*(look.columns[name].cells.to_list() for name in block), strict=True))
-    for place, name in enumerate(block):
-        told = 0
-        for row in rows:
-            counts = Counter(
-                cell for other, cell in enumerate(row) if other != place and cell is not None
-            ).most_common()
-            top = {word for word, times in counts if times == counts[0][1]}
-            if row[place] not in top:
-                break
-            told += len(top) == 1
-        else:
-            if told > look.rows / 2:
-                return name
-    return None
+    told = dict.fromkeys(range(len(block)), 0)  # for each column left: rows in which the others clearly agree with it
+    for row in zip(*(look.columns[name].cells.to_list() for name in block), strict=True):
+        counts = Counter(cell for cell in row if cell is not None)
+        (_, best), (_, second) = (counts.most_common(2) + [(None, 0)] * 2)[:2]
+        for place in list(told):
+            others = counts[row[place]] - 1 if row[place] is not None else 0
+            most = second if others + 1 == best else best  # that any other word has
+            if others < max(most, 1):
+                del told[place]
+            else:
+                told[place] += others > most
+        if not told:
+            return None
+    return next((block[place] for place, rows in told.items() if rows > look.rows / 2), None)
 
 
 def guess_shared_words(look: Look) -> Reading | None:
@@ -409,8 +415,9 @@ def guess_shared_words(look: Look) -> Reading | None:
     kept = without_nameless(look, block, winner)
     if item is None and block != names:
         item, _ = find_row_item(look, block)
-    others = [name for name in names if name not in (*block, item)]
-    odd = [name for name in texts if name not in block and name != item]
+    sharing = {*block, item}
+    others = [name for name in names if name not in sharing]
+    odd = [name for name in texts if name not in sharing]
     questions = crossed(block)
     if questions:
         look.doubt(
