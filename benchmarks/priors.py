@@ -129,7 +129,7 @@ def main() -> None:
         most = int(data.votes.require_counts("few votes").sum(axis=1).max())
         votes = (3,) if toy else tuple(k if k < most else None for k in VOTES)
         recipe = default_recipe(data)
-        grid = Grid(METHODS, range(seeds), votes, selected=SELECTED, folds=5)
+        grid = Grid(METHODS, range(seeds), votes, selected=SELECTED, folds=5, blind=True)
         runs = grid.runs(data, replace(recipe, epochs=3) if toy else recipe)
         backend = find_backend("device" if toy else "processes", device="cpu", jobs=arguments.jobs)
         records = execute(runs, data, store, backend=backend)

@@ -8,6 +8,7 @@ import json
 import struct
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -423,3 +424,28 @@ def test_under_a_limit_of_memory_a_table_is_read_or_refused(kind: str, tmp_path:
         assert done.stdout.startswith(("read 1000000", "refused a table must fit into memory")), done.stdout
         answers.append(done.stdout.split()[0])
     assert answers == ["refused", "refused", "refused", "read", "refused", "refused", "read"]
+
+
+def test_frames_of_categories_that_need_more_memory_than_there_is() -> None:
+    """A byte stands for each cell of a frame in memory, which the table engine would make a text of."""
+    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int8)), ["a"])
+    few = pa.table({f"annotator_{number}": column for number in range(2)})
+    source = textwrap.dedent("""
+        import resource, sys
+        import numpy as np, pyarrow as pa
+        import votewise
+        column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int8)), ["a"])
+        table = pa.table({f"annotator_{number}": column for number in range(2000)})
+        votewise.read_votes(pa.table({"item": ["a", "a"], "label": ["x", "y"]}), item="item", label="label")
+        resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+        for make in (lambda: table, lambda: table.to_pandas()):
+            try:
+                votewise.read_votes(make(), form="wide")
+            except votewise.InputError as error:
+                assert "a table must fit into memory" in str(error), error
+            else:
+                sys.exit("read")
+    """)
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert read_votes(few, form="wide").n_items == 100_000

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ _SMALL_COUNTS = 2**26
 # What reading takes, measured: bytes for each cell, at most; and addresses that libraries reserve when first used,
 # some of it for each core.
 _CELL = 110
+_CATEGORY = 20
 _MEGABYTE = 2**20
 _IMPORT = 400 * _MEGABYTE
 _START = (600 * _MEGABYTE, 170 * _MEGABYTE)
@@ -354,6 +355,17 @@ def check_room(size: int, cells: int) -> None:
         cells: the cells that will be read.
     """
     check_memory(2 * size + _CELL * cells)
+
+
+def check_categories(kinds: Sequence[Any], rows: int) -> None:
+    """Refuse a frame in memory whose categories, a byte or so for each cell, would become more texts than memory holds.
+
+    Args:
+        kinds: of its columns, of pandas, polars or pyarrow.
+        rows: how many it has.
+    """
+    packed = sum(str(kind).lower().startswith(("category", "categorical", "enum", "dictionary")) for kind in kinds)
+    check_memory(_CATEGORY * rows * packed)
 
 
 def check_short_rows(path: Path, columns: int) -> None:

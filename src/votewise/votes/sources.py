@@ -20,6 +20,7 @@ from votewise._errors import InputError, VotewiseError
 from votewise._files import as_path, cannot_find
 from votewise._npz import check_letters, read_npy
 from votewise.votes.bounds import (
+    check_categories,
     check_cells,
     check_json_table,
     check_parquet,
@@ -394,6 +395,8 @@ def _open_frame(source: Any) -> pl.LazyFrame:
             f"got {type(source).__name__}",
             "Convert it to one of those, e.g. a tensor with .numpy()",
         )
+    if hasattr(source, "columns") and hasattr(source, "__len__"):  # not a single column, nor a stream
+        check_categories(list(source.schema.types if module == "pyarrow" else source.dtypes), len(source))
     with engine_errors("the frame"):
         return pl.DataFrame(source).lazy() if module != "pandas" else _from_pandas(source)
 
