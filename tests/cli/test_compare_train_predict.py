@@ -340,7 +340,7 @@ def test_one_seed_and_one_epoch_in_plain_words(here: Path, capsys: pytest.Captur
     assert main([*QUICK]) == 0
     out = capsys.readouterr().out
     assert "model mlp, held out 0.2, folds 5, epochs 1, batch size 16" in out
-    assert "One seed allows no test." in out
+    assert "One seed is too few to confirm any difference; it takes 3." in out
     assert "± 0." not in out
     words = Page((here / "report.html").read_text(encoding="utf-8")).words
     assert "reach a soft NLL of " in words
@@ -389,8 +389,8 @@ def test_unknown_methods_and_mixup_are_refused(here: Path, capsys: pytest.Captur
     assert "the method must be one of" in complaint(capsys, *arguments, "soft,slss")
     assert "mixup mixes batches" in complaint(capsys, *arguments, "soft,mixup")
     assert complaint(capsys, *arguments, " ,") == (
-        "a comparison needs at least one method, but got none. Name some of soft, multipass, deterministic-control, sls, "
-        "shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted."
+        "a comparison needs at least one method, but got none. Name some of soft, multipass, multipass-prior, "
+        "multipass-crossfit, deterministic-control, sls, shuffled-sls, majority, label-smoothing, soft-smoothed, dirichlet, dirichlet-fitted."
     )
 
 

@@ -161,8 +161,8 @@ def test_names_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_it_says_what_compare_said_of_the_same_runs_and_needs_no_torch(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "votes.npy", rng.multinomial(4, [0.5, 0.3, 0.2], size=60))
-    np.save(tmp_path / "x.npy", rng.normal(size=(60, 3)))
+    np.save(tmp_path / "votes.npy", rng.multinomial(4, [0.5, 0.3, 0.2], size=120))
+    np.save(tmp_path / "x.npy", rng.normal(size=(120, 3)))
 
     def call(*arguments: str) -> dict[str, Any]:
         blocked = "import sys; sys.modules['torch'] = None; " if arguments[0] == "report" else ""

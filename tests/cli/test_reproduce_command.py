@@ -231,7 +231,7 @@ def test_a_damaged_run_without_diagnosis_is_counted_once(measured: Measured, cap
         ),
         (
             ["same-target", "--suite", "maine"],
-            "the suite must be one of main, family, sweep, resampling, all, sparse, mixup, tiny, but got 'maine'. "
+            "the suite must be one of main, family, sweep, resampling, all, sparse, priors, mixup, tiny, but got 'maine'. "
             "Did you mean 'main'?",
         ),
         (

@@ -92,8 +92,8 @@ def default_recipe(
         return replace(_encoder_recipe(material, augment=augment, device=choose_device(device)), **changes)
     wide = material.kind == "features" and material.inputs.shape[1] >= _WIDE
     recipe = TrainConfig(
-        learning_rate=1e-3 if wide else 3e-3,
-        weight_decay=7.0 if wide else 3.0 if material.kind == "text" else 1.0,
+        learning_rate=1e-3 if wide else 1e-2 if material.kind == "text" else 3e-3,
+        weight_decay=7.0 if wide else 2.0 if material.kind == "text" else 1.0,
         decayed="weights",
     )
     if material.kind == "images":

@@ -140,7 +140,7 @@ def _weights(times: pl.Series, *, whole: bool) -> npt.NDArray[np.float64]:
     from votewise.votes.numbers import to_float
 
     numbers = to_float(times).fill_null(float("nan")).to_numpy()
-    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0) & ((numbers % 1 == 0) | (not whole))))
+    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0) & ((np.floor(numbers) == numbers) | (not whole))))
     if wrong.size:
         raise InputError(
             f"{'counts' if whole else 'weights'} must be {'whole ' if whole else ''}numbers, none negative",
