@@ -51,6 +51,7 @@ _MEGABYTE = 2**20
 _IMPORT = 400 * _MEGABYTE
 _START = (600 * _MEGABYTE, 170 * _MEGABYTE)
 _ARROW = (900 * _MEGABYTE, 170 * _MEGABYTE)
+_LEAST_ROOM = 160 * _MEGABYTE  # what its threads take to look at the first rows of any table
 
 _KEYS = re.compile(rb'("(?:[^"\\\n]++|\\[^\n])*+"?+)[ \t\r]*+(:?+)')
 _BLOCK = 2**20
@@ -327,9 +328,11 @@ class _Thrift:
 def check_start(*, arrow: bool) -> None:
     """Refuse to start the table engine where the process may not reserve what it reserves at first."""
     global _started
-    if _started and not (arrow and "pyarrow.dataset" not in sys.modules):
-        return
     room = _addresses_left()
+    if _started and not (arrow and "pyarrow.dataset" not in sys.modules):
+        if room is not None and room < _LEAST_ROOM:
+            raise _no_room(_LEAST_ROOM, room)
+        return
     if room is not None:
         cores = os.cpu_count() or 1
         need = 0 if "polars" in sys.modules else _IMPORT
