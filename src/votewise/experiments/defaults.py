@@ -90,12 +90,13 @@ def default_recipe(
     changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if material.encoder is not None:
         return replace(_encoder_recipe(material, augment=augment, device=choose_device(device)), **changes)
-    wide = material.kind == "features" and material.inputs.shape[1] >= _WIDE
-    recipe = TrainConfig(
-        learning_rate=1e-3 if wide else 1e-2 if material.kind == "text" else 3e-3,
-        weight_decay=7.0 if wide else 2.0 if material.kind == "text" else 1.0,
-        decayed="weights",
-    )
+    if material.kind == "text":
+        rate, decay = 1e-2, 2.0
+    elif material.inputs.shape[1] >= _WIDE:
+        rate, decay = 1e-3, 7.0
+    else:
+        rate, decay = 3e-3, 1.0
+    recipe = TrainConfig(learning_rate=rate, weight_decay=decay, decayed="weights")
     if material.kind == "images":
         mean, std = recipe_channel_statistics(material)
         recipe = TrainConfig(
