@@ -40,12 +40,15 @@ def losses(data: Prepared, recipe: TrainConfig, device: str) -> list[np.ndarray]
 
 
 @pytest.mark.parametrize("micro_batch", [0, 5])
-def test_tuning_on_a_gpu_is_that_on_a_cpu(tmp_path: Path, micro_batch: int) -> None:
+def test_tuning_on_a_gpu_is_that_on_a_cpu(
+    tmp_path: Path, micro_batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Dropout draws other numbers on a GPU.
+    monkeypatch.setattr(torch.nn.Dropout, "forward", lambda _, values: values)
     data = prepared(tiny_bert(tmp_path / "bert"), "tuned")
-    # Dropout of the head, the only one there is, draws other numbers on a GPU: one epoch sees little of it.
-    recipe = replace(default_recipe(data, epochs=1, learning_rate=1e-9), micro_batch=micro_batch)
+    recipe = replace(default_recipe(data, epochs=3), micro_batch=micro_batch, precision="fp32")
     for of_cpu, of_gpu in zip(losses(data, recipe, "cpu"), losses(data, recipe, "cuda"), strict=True):
-        np.testing.assert_allclose(of_gpu, of_cpu, atol=0.05)
+        np.testing.assert_allclose(of_gpu, of_cpu, rtol=1e-3)
 
 
 def test_bf16_learns(tmp_path: Path) -> None:
