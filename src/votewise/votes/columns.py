@@ -443,7 +443,7 @@ _ORDERS = frozenset(
 
 def says(role: str, name: str) -> bool:
     """Whether words in a name speak for a role."""
-    words = _words_of(name)
+    words = words_of(name)
     if role in ("count", "weight"):
         return "_".join(words) in _WORDS[role]
     if role == "label":
@@ -458,7 +458,7 @@ def says(role: str, name: str) -> bool:
 
 def flags_tests(name: str) -> bool:
     """Whether a name says that a column marks rows that test annotators."""
-    words = set(_words_of(name))
+    words = set(words_of(name))
     tests = {
         "attn",
         "attention",
@@ -478,22 +478,22 @@ def flags_tests(name: str) -> bool:
 
 def mentions(role: str, name: str) -> bool:
     """Whether a word in a name belongs to a role, whatever else the name says."""
-    return bool(set(_words_of(name)) & _WORDS[role])
+    return bool(set(words_of(name)) & _WORDS[role])
 
 
 def derived(name: str) -> bool:
     """Whether a name says that the column is made of votes, or describes something else."""
-    return bool(set(_words_of(name)) & _DERIVED)
+    return bool(set(words_of(name)) & _DERIVED)
 
 
 def results(name: str) -> bool:
     """Whether a name is that of a result, which a vote may have as well as an item: winner, final_choice."""
-    return derived(name) and set(_words_of(name)) & _DERIVED <= {"winner", "final", "rank", "gold", "true", "mode"}
+    return derived(name) and set(words_of(name)) & _DERIVED <= {"winner", "final", "rank", "gold", "true", "mode"}
 
 
 def orders(name: str) -> bool:
     """Whether a name says that the column counts what came when."""
-    return bool(set(_words_of(name)) & _ORDERS)
+    return bool(set(words_of(name)) & _ORDERS)
 
 
 def known(role: str, names: Sequence[str]) -> list[str]:
@@ -512,7 +512,7 @@ def is_unnamed(name: str) -> bool:
 
 def names_a_class(name: str) -> bool:
     """Whether a name says that a column is a class: class_3."""
-    return bool(set(_words_of(name)) & {"class", "category"})
+    return bool(set(words_of(name)) & {"class", "category"})
 
 
 def says_nothing(name: str) -> bool:
@@ -544,13 +544,13 @@ def stem(name: str) -> str | None:
 
 def speaks_of_raters(stem: str) -> bool:
     """Whether the stem of numbered columns names people or what they said."""
-    words = set(_words_of(re.sub(r"\(.*\)", "", stem.replace("#", " "))))
+    words = set(words_of(re.sub(r"\(.*\)", "", stem.replace("#", " "))))
     people = {"a", "r", "ann", "anno", "w", "j", "p", "s"} if len(words) == 1 else set()
     of_classes = {"class", "category", "value", "tag", "tags", "level", "votes"}
     return bool(words & (_WORDS["annotator"] | _WORDS["label"] | people)) and not words & (_DERIVED | of_classes)
 
 
-def _words_of(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     """The words of a name, without the prefixes and marks of tools."""
     bare = re.sub(r"^(input|output|answer|assignment|hit|task|golden)[.:]", "", name.strip(), flags=re.IGNORECASE)
     bare = re.sub(r"['’]s\b", "", bare)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from votewise.votes.columns import flags_tests, says
+from votewise.votes.guessing.crossed import guess_crossed
 from votewise.votes.guessing.lists import guess_lists
 from votewise.votes.guessing.long import guess_long, guess_long_by_name
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Guess, Look
@@ -94,6 +95,7 @@ def _ways(asked: Reading) -> Sequence[Callable[[Look], Reading | None]]:
     if asked.header_rows == 0:  # without names columns are no classes
         return (guess_lists, guess_long)
     return (
+        guess_crossed,
         guess_numbered_raters,
         guess_grid,
         guess_people_in_rows,

@@ -8,7 +8,9 @@ from votewise._checks import first_few
 from votewise.votes.columns import derived, known, says
 from votewise.votes.guessing.labels import check_label, find_count, find_count_of, find_counted_label, find_label
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, first_of
+from votewise.votes.guessing.restarting import doubt_restarting_ids
 from votewise.votes.guessing.roles import find_pair, item_by_content, item_order, people_by_content, people_order
+from votewise.votes.guessing.sides import doubt_sides
 from votewise.votes.profile import BITS, determines, joint_codes, unique_pairs
 from votewise.votes.reading import Reading
 
@@ -42,6 +44,8 @@ def guess_long(look: Look) -> Reading | None:
         item, annotator = people_by_content(look, item, label)
     item = item if item is not None else item_by_content(look, items)
     label = label if label and not known("label", [label]) else find_label(look, item, annotator)
+    item = doubt_restarting_ids(look, item, annotator, label)
+    doubt_sides(look, item, label)
     counted = find_count(look, item, annotator, label)
     if label is not None:
         check_label(look, label)
