@@ -421,6 +421,17 @@ _DERIVED = frozenset(
     ]
 )
 
+# What is said where nothing was: a sign, an abbreviation, or a word for what was left undone.
+_NO_ANSWER = re.compile(
+    r"n\.?[adr]\.?|n\.? [adr]\.?|k\.? ?a\.?|abstain(ed|s)?|abstention|recused?|skip(ped)?|unread"
+    r"|(not|un|never|no|did not|didn'?t|was not)[ _-]?(yet )?(read|rated?|seen|asked?|scored?|graded?|answer(ed)?"
+    r"|response|reading|rating|vote|judg(e?ment|ed?)|evaluated?|assess(ed|able)?|reviewed?|annotated?|label(led)?"
+    r"|coded?|done|available|applicable|given|provided|recorded|evaluable|gradable|ratable|readable|measured|opinion)"
+)
+
+# What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
+_NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil|x|/|_+")
+
 _ORDERS = frozenset(
     [
         "order",
@@ -521,6 +532,17 @@ def says_nothing(name: str) -> bool:
         re.fullmatch(r"[A-Za-z]?\d*|(v|x|col|column|var|field|unnamed:)[\s_.:-]*\d*", name.strip(), re.IGNORECASE)
         is not None
     )
+
+
+def says_no_answer(word: str, *, perhaps: bool = False) -> bool:
+    """Whether a cell says, in words that some use for a class, that somebody gave no answer: NR, not read, abstain.
+
+    Args:
+        word: a cell.
+        perhaps: whether to take words for it, too, that are a class as often.
+    """
+    plain = " ".join(word.lower().split())
+    return _NO_ANSWER.fullmatch(plain) is not None or (perhaps and _NO_ANSWER_PERHAPS.fullmatch(plain) is not None)
 
 
 def stem(name: str) -> str | None:

@@ -243,6 +243,11 @@ def people_of_cell(cell: str) -> list[str]:
     return list(_object(cell.strip()))
 
 
+def numbers_of_cell(cell: str) -> list[int]:
+    """The numbers in a cell that counts votes, or says how each annotator rated."""
+    return [value for value in _object(cell.strip()).values() if isinstance(value, int)]
+
+
 def split_cell(cell: str, split: str) -> list[str]:
     """The values in a cell; an empty list if it is blank."""
     cell = cell.strip()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, known, mentions, orders, results, says
+from votewise.votes.columns import derived, known, mentions, orders, results, says, words_of
 from votewise.votes.guessing.look import (
     ROWS_THAT_TELL,
     Look,
@@ -21,6 +21,9 @@ from votewise.votes.guessing.look import (
 )
 from votewise.votes.guessing.wide import on_a_grid
 from votewise.votes.profile import determines, joint_codes, unique_pairs
+
+# Answers that agree within items so far beyond chance are votes, sooner than those that hardly do.
+_AGREED = 0.2
 
 
 def find_label(look: Look, item: tuple[str, ...] | None, annotator: str | None) -> str | None:
@@ -58,6 +61,7 @@ def _questions(look: Look, names: Sequence[str], item: tuple[str, ...], annotato
         for name in names
         if columns[name].is_few
         and not says("annotator", name)
+        and not _counts_votes(look, name)
         and not (telling and determines(columns[telling], columns[name]))
         and not (look.rows >= ROWS_THAT_TELL and (told_by(look, item, name) or never_agrees(look, item, name)))
     ]
@@ -70,10 +74,27 @@ def _questions(look: Look, names: Sequence[str], item: tuple[str, ...], annotato
     for found in (votes, lists, [name for name in may if mentions("label", name)]):
         full = [name for name in found if 2 * columns[name].filled > look.rows]
         if full:
-            return sorted(full, key=lambda name: (not says("label", name), -_concord(look, item, name)))
+            concord = {name: _concord(look, item, name) for name in full}
+            agreed = max(concord.values()) > _AGREED
+            return sorted(
+                full,
+                key=lambda name: (agreed and concord[name] < _AGREED / 4, not says("label", name), -concord[name]),
+            )
     numbers = [name for name in own if columns[name].kind == "numbers"]
     named = [name for name in numbers if says("label", name)] or numbers
     return votes or (named if len(named) == 1 else [])
+
+
+def _counts_votes(look: Look, name: str) -> bool:
+    """Whether a column says how many votes something got: helpful_votes."""
+    numbers, words = look.columns[name].numbers, words_of(name)
+    return (
+        len(words) > 1
+        and words[-1] in ("votes", "ratings", "answers", "annotations", "judgments", "responses")
+        and numbers is not None
+        and look.columns[name].whole
+        and bool(np.nanmin(numbers) == 0)
+    )
 
 
 def _concord(look: Look, item: tuple[str, ...], name: str) -> float:

@@ -8,9 +8,12 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, known, says
-from votewise.votes.guessing.look import Look, find_row_item, first_of, unique_by_design
-from votewise.votes.profile import Column, split_cell
+from votewise.votes.guessing.look import Look, agreement, find_row_item, first_of, unique_by_design
+from votewise.votes.profile import Column, numbers_of_cell, split_cell
 from votewise.votes.reading import Reading
+
+# Higher numbers in objects are counts.
+_HIGHEST_RATING = 11
 
 
 def guess_lists(look: Look) -> Reading | None:
@@ -77,6 +80,13 @@ def _list_doubts(look: Look, labels: Sequence[str], split: str, *, named_people:
     """Doubt lists that may be shares, answers to several questions, or several classes of one answer."""
     label, column = labels[0], look.columns[labels[0]]
     keyed = split in ("counts", "people")
+    if split == "counts" and look.asked.split is None and _like_ratings(column):
+        look.doubt(
+            "objects must hold how often each class was chosen, or what each annotator said",
+            f"the numbers in {label!r} may be either ({column.values[0][:60]!r}; say split='counts', --split counts, if "
+            "they count votes)",
+            {"label": label, "split": "people"},
+        )
     if not keyed and _like_shares(column, split):
         look.doubt(
             "the label column must hold text or numbers",
@@ -100,6 +110,23 @@ def _list_doubts(look: Look, labels: Sequence[str], split: str, *, named_people:
             f"no cell of {label!r} names a class twice, as one answer with several classes would not either",
             {"label": label, "split": split},
         )
+
+
+def _like_ratings(column: Column) -> bool:
+    """Whether the numbers in objects are ratings sooner than counts: few levels from 1, alike in each cell.
+
+    Counts of a fixed number of votes are the more unlike, the more people agree.
+    """
+    cells = [cell for cell in map(numbers_of_cell, column.values[:500]) if cell]
+    values = [value for cell in cells for value in cell]
+    if len(cells) < 4 or min(values) < 1 or max(values) > _HIGHEST_RATING or len({sum(cell) for cell in cells}) == 1:
+        return False
+    import polars as pl
+
+    rows = np.repeat(np.arange(len(cells)), [len(cell) for cell in cells])
+    alike = agreement(rows, Column("ratings", pl.Series(values).cast(pl.String)))
+    as_many = {len(cell) for cell in cells}
+    return alike > 0.05 or (len(as_many) == 1 and as_many != {1})
 
 
 def _list_like(column: Column | None) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, is_unnamed, known, says, says_nothing, speaks_of_raters, stem
+from votewise.votes.columns import derived, is_unnamed, known, says, says_no_answer, says_nothing, speaks_of_raters, stem
 from votewise.votes.guessing.look import (
     ROWS_THAT_TELL,
     Look,
@@ -212,6 +213,7 @@ def check_gaps(look: Look, raters: Sequence[str]) -> None:
             {"classes": tuple(named)},
         )
         return
+    _check_words(look, columns)
     words = {_plain(word) for column in columns for word in column.values}
     if "-1" not in words or any(word.startswith("-") and word[1:].isdigit() and word != "-1" for word in words):
         return
@@ -228,11 +230,32 @@ def check_gaps(look: Look, raters: Sequence[str]) -> None:
         )
 
 
-def _agreed_on(columns: Sequence[Column]) -> bool:
-    """Whether raters agree on -1 in an item more than by chance, as on a class; nobody agrees on not being asked."""
+def _check_words(look: Look, columns: Sequence[Column]) -> None:
+    """Doubt words that may say that there is no answer; the command takes them as classes where raters agree on them."""
+    asked = look.asked
+    every = sorted({word for column in columns for word in column.values} - {*asked.gaps, *asked.classes})
+    if "+" in every and any("-" in column.marks for column in columns):
+        every.append("-")
+    may = [word for word in every if says_no_answer(word, perhaps=True)]
+    gaps = [word for word in may if not _agreed_on(columns, word)]
+    words = [word for word in may if word in gaps or says_no_answer(word)]
+    if not words or asked.bins or asked.classes or len(words) == len(every):
+        return
+    said = ",".join(words)
+    fix = {"gaps": (*asked.gaps, *gaps)} if gaps else {"classes": tuple(every)}
+    other = (
+        f"if it is a class, say classes='{','.join(every)}', --classes"
+        if gaps
+        else f"if it means 'no answer', say gap={said!r}, --gap {shlex.quote(said)}"
+    )
+    look.doubt(f"{first_few(words)} must be a class or mean that there is no answer", f"it may be either ({other})", fix)
+
+
+def _agreed_on(columns: Sequence[Column], word: str = "-1") -> bool:
+    """Whether raters agree on a word in an item more than by chance, as on a class; nobody agrees on not being asked."""
     import polars as pl
 
-    said = pl.concat([column.cells.alias("said") == "-1" for column in columns])
+    said = pl.concat([column.cells.alias("said") == word for column in columns])
     rows = np.tile(np.arange(len(columns[0].cells)), len(columns))
     most = rows.max(initial=0) >= ROWS_THAT_TELL and 0 < said.mean() < 0.5  # type: ignore[operator]
     return bool(most and agreement(rows, Column("said", said.cast(pl.String))) > 0.15)
