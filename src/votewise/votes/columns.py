@@ -432,6 +432,26 @@ _NO_ANSWER = re.compile(
 # What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
 _NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil|x|/|_+")
 
+_WHEN = frozenset(
+    [
+        "time",
+        "timestamp",
+        "date",
+        "datetime",
+        "created",
+        "submitted",
+        "updated",
+        "saved",
+        "modified",
+        "started",
+        "finished",
+        "ended",
+        "completed",
+        "recorded",
+        "answered",
+    ]
+)
+
 _ORDERS = frozenset(
     [
         "order",
@@ -532,6 +552,12 @@ def says_nothing(name: str) -> bool:
         re.fullmatch(r"[A-Za-z]?\d*|(v|x|col|column|var|field|unnamed:)[\s_.:-]*\d*", name.strip(), re.IGNORECASE)
         is not None
     )
+
+
+def says_when(name: str) -> bool:
+    """Whether a name says that a column holds points in time."""
+    words = words_of(name)
+    return bool(words) and (bool({*words} & _WHEN) or words[-1] in ("at", "on", "ts", "when"))
 
 
 def says_no_answer(word: str, *, perhaps: bool = False) -> bool:

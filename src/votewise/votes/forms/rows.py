@@ -12,6 +12,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise._errors import InputError
+from votewise.votes.forms.newest import in_order_of_time, time_columns
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table, engine_errors
 from votewise.votes.tally import RuleError, as_text
@@ -42,7 +43,8 @@ class Rows:
 def rows_of(table: Table, plan: Reading, columns: Sequence[str], few: Sequence[str] = ()) -> Rows:
     """Some columns, without blank rows, repeated names and the rows that the plan leaves out."""
     conditions = [condition.partition("=")[0].strip() for condition in plan.without]
-    used = list(dict.fromkeys([*columns, *conditions]))
+    times = time_columns(plan, table)
+    used = list(dict.fromkeys([*columns, *conditions, *times]))
     notes = []
     with engine_errors("the table"):
         frame = table.lazy(used, few).select(used).collect()
@@ -57,7 +59,8 @@ def rows_of(table: Table, plan: Reading, columns: Sequence[str], few: Sequence[s
                 frame = frame.filter(~again)
                 notes.append(f"{int(again.sum()):,} rows repeat the column names; they are left out")
     frame, told = leave_out(filled_down(frame, plan.fill), plan.without)
-    return Rows(frame, (*notes, *told))
+    frame, in_order = in_order_of_time(frame, plan, times) if times else (frame, [])
+    return Rows(frame, (*notes, *told, *in_order))
 
 
 def filled_down(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
