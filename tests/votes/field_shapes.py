@@ -227,9 +227,9 @@ def _sheets() -> None:
     crowd = votes(353, items=40, people=30, each=5, classes=("0", "1"), prefix="", person="A")
     shape("triples without a header, tabs", "labels.tsv", table([{"a": f"q{x.item}", "b": x.annotator, "c": x.label} for x in crowd], "\t", header=False), {f"q{i}": c for i, c in tally(crowd).items()})
     shape("triples of numbers without a header", "answers.txt", table([{"a": x.annotator[1:], "b": x.item, "c": x.label} for x in crowd], "\t", header=False), tally(crowd))
-    shape("counts of yes and asked", "yes.csv", table([{"claim": i, "agree": c.get("1", 0), "asked": sum(c.values())} for i, c in tally(crowd).items()]), {i: {"agree": c.get("1", 0), "not agree": c.get("0", 0)} for i, c in tally(crowd).items()})
+    shape("counts of yes and asked", "yes.csv", table([{"claim": i, "agree": c.get("1", 0), "asked": sum(c.values())} for i, c in tally(crowd).items()]), {i: {{"1": "agree", "0": "not agree"}[c]: n for c, n in row.items()} for i, row in tally(crowd).items()})
     many = [(i, y, rng.randint(y, 30)) for i in range(30) for y in [rng.randint(0, 15)]]
-    shape("counts of yes and another number asked each", "yes.csv", table([{"claim": f"c{i}", "yes": y, "n": n} for i, y, n in many]), {f"c{i}": {"yes": y, "no": n - y} for i, y, n in many})
+    shape("counts of yes and another number asked each", "yes.csv", table([{"claim": f"c{i}", "yes": y, "n": n} for i, y, n in many]), {f"c{i}": {c: k for c, k in (("yes", y), ("no", n - y)) if k} for i, y, n in many})
     shape("Pareto of names, votes in brackets", "names.csv", table([{"item": i, "label": f"{c} ({n})"} for i, row in tally(v).items() for c, n in row.items()]), None)
     shape("weights of panel members", "panel.csv", table([{"issue": x.item, "member": x.annotator, "vote": x.label, "weight": 1 + int(x.annotator[1:]) % 3 * 0.5} for x in v]), _weighted(v))
     shape("wide with a column of notes for each", "w.csv", table([{"case": i, **{k: y for w, said in sorted((x.annotator, x.label) for x in g) for k, y in ((f"{w}", said), (f"{w} notes", text(rng, 4)))}} for i, g in by_item([Vote(c, w, r[n]) for w, r in answers(354, 3, [f"k{n}" for n in range(25)], ["A", "B", "C"]).items() for n, c in enumerate(f"k{n}" for n in range(25))]).items()]), of_answers(answers(354, 3, [f"k{n}" for n in range(25)], ["A", "B", "C"]), [f"k{n}" for n in range(25)]))

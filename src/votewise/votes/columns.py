@@ -172,6 +172,21 @@ _WORDS = {
             "pid",
             "username",
             "validator",
+            "attorney",
+            "lawyer",
+            "taster",
+            "vetter",
+            "listener",
+            "viewer",
+            "critic",
+            "panelist",
+            "panellist",
+            "inspector",
+            "adjudicator",
+            "screener",
+            "surveyor",
+            "linguist",
+            "nurse",
             "moderator",
             "grader",
             "scorer",
@@ -280,6 +295,11 @@ _WORDS = {
             "grade",
             "verdict",
             "decision",
+            "preference",
+            "pref",
+            "preferred",
+            "recommendation",
+            "diagnosis",
             "selected",
             "opinion",
             "tag",
@@ -432,6 +452,10 @@ _NO_ANSWER = re.compile(
 # What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
 _NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil|x|/|_+")
 
+_HOW_MANY = frozenset(
+    ["n", "asked", "total", "all", "annotators", "raters", "judges", "reviewers", "respondents", "seen", "trials"]
+)
+
 _WHEN = frozenset(
     [
         "time",
@@ -552,6 +576,11 @@ def says_nothing(name: str) -> bool:
         re.fullmatch(r"[A-Za-z]?\d*|(v|x|col|column|var|field|unnamed:)[\s_.:-]*\d*", name.strip(), re.IGNORECASE)
         is not None
     )
+
+
+def says_how_many(name: str) -> bool:
+    """Whether a name is that of the number of people who were asked."""
+    return says("count", name) or bool({*words_of(name)} & _HOW_MANY)
 
 
 def says_when(name: str) -> bool:

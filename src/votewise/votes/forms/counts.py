@@ -43,12 +43,15 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
 
 
 def _shares_of_number(table: Table, plan: Reading, rules: Rules, columns: Sequence[str], count: str) -> Votes:
-    """Votes from shares and how many votes they are shares of; what one share leaves is the class 'not ...'."""
+    """Votes from shares, or counts, and how many votes there are; what one leaves is the class 'not ...'."""
     rows = rows_of(table, plan, [*plan.item, *columns, count])
     frame = rows.frame
     number = to_float(frame[count]).fill_null(0).to_numpy()
     shares = np.column_stack([to_float(frame[name]).fill_null(float("nan")).to_numpy() for name in columns])
     shares[number == 0] = 0
+    are_counts = bool((shares % 1 == 0).all() and shares.max(initial=0) > 1)
+    if are_counts:
+        shares = shares / np.maximum(number, 1)[:, None]
     names = list(columns)
     if len(names) == 1:
         shares, names = np.column_stack([shares, 1 - shares]), [names[0], f"not {names[0]}"]
@@ -67,7 +70,7 @@ def _shares_of_number(table: Table, plan: Reading, rules: Rules, columns: Sequen
     named = np.arange(len(whole)).astype(np.str_) if ids is None else check_item_ids(ids)
     votes = from_matrix(whole, "counts", replace(rules, empty="drop"), named, names)
     where = "row numbers" if not plan.item else f"items in {plan.item[0]!r}"
-    provenance = f"table of shares, {where}, {len(columns)} class columns, numbers of votes in {count!r}"
+    provenance = f"table of {'counts' if are_counts else 'shares'}, {where}, {len(columns)} class columns, numbers of votes in {count!r}"
     return replace(votes, provenance=provenance, notes=(*rows.notes, *votes.notes))
 
 

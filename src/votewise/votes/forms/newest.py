@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # Smaller numbers are no times but durations: this many seconds are three years.
 _EARLIEST = 1e8
 
+# A column that no table has.
+_ROW = "\0row"
+
 # Rows in whose cells dates are looked for.
 _LOOKED_AT = 200
 
@@ -58,11 +61,12 @@ def in_order_of_time(frame: pl.DataFrame, plan: Reading, times: Sequence[str]) -
     import polars as pl
 
     keys = [*plan.item, plan.annotator]
-    group = frame.select(pl.int_range(pl.len()).first().over(keys)).to_series().to_numpy()
+    rows = np.arange(frame.height)
+    numbered = frame.select(keys).with_columns(pl.Series(_ROW, rows))
+    group = numbered.select(pl.col(_ROW).first().over(keys)).to_series().to_numpy()
     again = np.bincount(group, minlength=len(group))[group] > 1
     if not again.any():
         return frame, []
-    rows = np.arange(len(group))
     places = np.lexsort((rows, group))
     orders: dict[str, list[npt.NDArray[np.int64]]] = {}
     for name in times:

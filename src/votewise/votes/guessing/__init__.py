@@ -18,6 +18,7 @@ from votewise.votes.guessing.numbers import (
     guess_counts,
     guess_counts_beside,
     guess_numbers_only,
+    guess_part_of_number,
     guess_shares_of_number,
 )
 from votewise.votes.guessing.one_hot import guess_one_hot, is_mark
@@ -93,7 +94,7 @@ def _ways(asked: Reading) -> Sequence[Callable[[Look], Reading | None]]:
     if asked.annotator:
         return (guess_one_hot, guess_lists, guess_long)
     if asked.header_rows == 0:  # without names columns are no classes
-        return (guess_lists, guess_long)
+        return (guess_lists, guess_long, guess_shared_values)
     return (
         guess_crossed,
         guess_numbered_raters,
@@ -103,6 +104,7 @@ def _ways(asked: Reading) -> Sequence[Callable[[Look], Reading | None]]:
         guess_one_hot,
         guess_counts_beside,
         guess_shares_of_number,
+        guess_part_of_number,
         guess_items_in_columns,
         guess_long_by_name,
         guess_numbers_only,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from votewise.votes.guessing.look import (
     told_by,
 )
 from votewise.votes.guessing.wide import on_a_grid
-from votewise.votes.profile import determines, joint_codes, unique_pairs
+from votewise.votes.profile import Column, determines, joint_codes, unique_pairs
 
 # Answers that agree within items so far beyond chance are votes, sooner than those that hardly do.
 _AGREED = 0.2
@@ -150,12 +151,37 @@ def find_count(look: Look, item: tuple[str, ...] | None, annotator: str | None, 
         if is_count and told_by(look, item, name) and not once:
             continue  # how many votes the item has, which its rows say, too
         role = "count" if whole else "weight"
+        if is_count and _votes_once(look, item, annotator):
+            look.doubt(
+                "a count must be used or ignored",
+                f"{name!r} may count something else than votes, as each row is one annotator's (if a row counts for so "
+                f"many, say count={name!r}, --count {name})",
+                {"ignored": (*asked.ignored, name)},
+            )
+            continue
         look.doubt(
             f"a {role} must be used or ignored",
             f"{name!r} may say what a row counts for (ignore it with ignore={name!r}, --ignore {name})",
             {role: name},
         )
     return {}
+
+
+def _counts_in_words(column: Column) -> bool:
+    """Whether cells hold a class and a number, the same class with several: 'cat (3)', 'cat × 2'."""
+    found = [re.fullmatch(r"(.*\S)\s*(?:\((\d+)\)|\[(\d+)\]|[×*]\s*(\d+))", value) for value in column.values[:500]]
+    names = {match[1] for match in found if match is not None}
+    return len(names) < len(found) and all(match is not None for match in found)
+
+
+def _votes_once(look: Look, item: tuple[str, ...], annotator: str | None) -> bool:
+    """Whether rows are votes of annotators, each of whom has one on an item and on several items."""
+    columns = look.columns
+    if annotator not in columns or not all(one in columns for one in item):
+        return False
+    return look.rows >= 2 * columns[annotator].distinct and unique_pairs(
+        [*(columns[one] for one in item), columns[annotator]]
+    )
 
 
 def check_label(look: Look, label: str) -> None:
@@ -173,6 +199,14 @@ def check_label(look: Look, label: str) -> None:
         )
         return
     if asked.bins or asked.split:
+        return
+    if _counts_in_words(column):
+        look.doubt(
+            "a label must name one class",
+            f"the cells of {label!r} name a class and how often it was chosen ({first_few(column.values[:2])}). Write "
+            "the number into a column of its own",
+            None,
+        )
         return
     many = column.distinct > 12 and not (column.numbers is not None and on_a_grid([column]))
     if column.numbers is not None and many and not column.whole:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, is_unnamed, known, names_a_class, says
+from votewise.votes.columns import derived, is_unnamed, known, names_a_class, says, says_how_many
 from votewise.votes.guessing.look import (
     ROWS_THAT_TELL,
     Look,
@@ -21,6 +21,9 @@ from votewise.votes.guessing.look import (
 from votewise.votes.guessing.wide import check_gaps, on_a_grid, winner_of, without_nameless
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
+
+# Grades such as 1.0, 1.3, 1.7, 2.0 are no more than these.
+_MOST_LEVELS = 12
 
 
 def _numeric(look: Look) -> list[str]:
@@ -104,6 +107,31 @@ def guess_shares_of_number(look: Look) -> Reading | None:
         {"classes": (part,), "count": total, "item": (item,)},
     )
     return Reading(form="counts", item=(item,), classes=(part,), count=total)
+
+
+def guess_part_of_number(look: Look) -> Reading | None:
+    """How many said yes, and how many were asked, who are never fewer; or several such numbers beside that of all."""
+    columns, asked = look.columns, look.asked
+    item, _ = find_row_item(look, [])
+    if item is None or asked.classes or look.rows < 8:
+        return None
+    whole = [name for name in _numeric(look) if name != item and columns[name].whole]
+    for total in whole:
+        parts = [name for name in whole if name != total and not derived(name)]
+        if not parts or not says_how_many(total):
+            continue
+        sums = np.sum([columns[name].numbers for name in parts], axis=0)
+        if (sums > columns[total].numbers).any() or np.allclose(sums, columns[total].numbers):
+            continue
+        alone = len(parts) == 1
+        look.doubt(
+            "every column of numbers must be a class, or say how many were asked",
+            f"{total!r} is never less than {'the sum of ' * (not alone)}{first_few(parts)} "
+            f"(if it is a class, say classes='{','.join((*parts, total))}', --classes)",
+            {"classes": tuple(parts), "item": (item,), **({"count": total} if alone else {"ignored": (total,)})},
+        )
+        return Reading(form="counts", item=(item,), classes=tuple(parts), count=total if alone else None)
+    return None
 
 
 def _may_be_shares_of(shares: Any, number: Any) -> bool:
@@ -252,7 +280,8 @@ def _ratings_doubt(look: Look, names: Sequence[str], item: str | None) -> None:
         check_gaps(look, names)
         return
     sums = table.sum(axis=1)
-    if not (table % 1 == 0).all() and np.median(np.abs(sums - 1)) > 0.1 and on_a_grid(columns):
+    levels = on_a_grid(columns) or len(np.unique(table)) <= _MOST_LEVELS
+    if not (table % 1 == 0).all() and np.median(np.abs(sums - 1)) > 0.1 and levels:
         look.doubt(
             "columns must be shares of classes or ratings by annotators",
             f"{first_few(names)} do not sum to 1, as shares would",
@@ -284,7 +313,7 @@ def guess_counts(look: Look) -> Reading | None:
         form = "probabilities"
     item, sure_item = find_row_item(look, block)
     classes = set(block)
-    left = [name for name in look.names if name not in classes and name != item]
+    left = [name for name in look.names if name not in classes and name not in (item, asked.count)]
     rest = [
         name
         for name in left

@@ -353,23 +353,26 @@ def guess_shared_values(look: Look) -> Reading | None:
         if name != item and columns[name].is_few and columns[name].distinct > 1 and not derived(name)
     ]
     groups = sharing_values(look, few)
-    if not groups or item is None or holds_single_votes(look):
+    nameless = look.asked.header_rows == 0
+    if not groups or (item is None and not nameless) or holds_single_votes(look):
         return None
+    items = (item,) if item is not None else ()
     block = max(groups, key=len)
     won = [name for name in block if names_the_greatest(look, name, [one for one in block if one != name])]
     if _rather_counts(look, block) and len(block) > 1 + len(won) > 1:
         block = [name for name in block if name not in won[:1]]
     if _rather_counts(look, block):
         _check_counts(look, block)
-        return Reading(form="counts", item=(item,), classes=tuple(block))
-    block = list(without_nameless(look, block, winner_of(look, block)))
+        return Reading(form="counts", item=items, classes=tuple(block))
+    if not nameless:
+        block = list(without_nameless(look, block, winner_of(look, block)))
     look.doubt(
         "columns with the same values must be annotators or questions",
         f"{first_few(block)} may be either",
-        {"raters": tuple(block), "item": (item,)},
+        {"raters": tuple(block), "item": items},
     )
     check_gaps(look, block)
-    return Reading(form="wide", item=(item,), raters=tuple(block))
+    return Reading(form="wide", item=items, raters=tuple(block))
 
 
 def without_nameless(look: Look, block: Sequence[str], winner: str | None) -> tuple[str, ...]:
