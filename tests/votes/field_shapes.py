@@ -1,4 +1,4 @@
-# ruff: noqa: C901, PERF401
+# ruff: noqa: PERF401
 # fmt: off
 """Tables as people of many fields keep them, written down before anybody looked at what the reader makes of them.
 
@@ -211,7 +211,7 @@ def _juries() -> None:
     shape("glasses lettered in each flight", "flights.csv", table([{"Flight": x.item.split(" | ")[0], "Glass": x.item.split(" | ")[1], "Taster": x.annotator, "Verdict": x.label} for x in blind]), tally(blind))
     papers = votes(343, items=30, people=20, each=3, classes=("reject", "weak reject", "weak accept", "accept"), prefix="", person="R")
     shape("reviews with confidence and decision", "reviews.csv", table([{"paper": x.item, "reviewer": x.annotator, "recommendation": x.label, "confidence": rng.randint(1, 5), "decision": "accept" if "accept" in chosen(papers)[x.item] else "reject"} for x in papers]), tally(papers))
-    shape("reviews in slots, reviewer numbers restart", "openreview.csv", table([{"forum": x.item, "reviewer_no": n, "rating": {"reject": "3: reject", "weak reject": "5: weak reject", "weak accept": "6: weak accept", "accept": "8: accept"}[x.label]} for i, g in by_item(papers).items() for n, x in enumerate(g, 1)]), tally(papers))
+    shape("reviews in slots, reviewer numbers restart", "openreview.csv", table([{"forum": x.item, "reviewer_no": n, "rating": {"reject": "3: reject", "weak reject": "5: weak reject", "weak accept": "6: weak accept", "accept": "8: accept"}[x.label]} for g in by_item(papers).values() for n, x in enumerate(g, 1)]), tally(papers))
     theses = answers(344, 3, [f"T{n}" for n in range(24)], ["1,0", "1,3", "1,7", "2,0", "2,3"])
     shape("grades of theses, decimal commas", "noten.csv", lines([["Arbeit", "Erstgutachten", "Zweitgutachten", "Drittgutachten"], *([f"T{n}", *(r[n] for r in theses.values())] for n in range(24))], ";"), of_answers(theses, [f"T{n}" for n in range(24)]))
     bake = answers(345, 4, [f"cake {n}" for n in range(20)], ["yes", "maybe", "no"])

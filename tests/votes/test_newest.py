@@ -40,7 +40,10 @@ def test_the_last_in_time_counts(kind: str) -> None:
     new, old = NEW_AND_OLD[kind]
     votes = read([new, new, old, old])
     assert of_a(votes) == "new"
-    assert "repeated votes are put in order by 'submitted_at' (ignore='submitted_at' keeps the order of rows)" in votes.notes
+    assert (
+        "repeated votes are put in order by 'submitted_at' (ignore='submitted_at' keeps the order of rows)"
+        in votes.notes
+    )
     assert of_a(read([new, new, old, old], ignore="submitted_at")) == "old"
     assert of_a(read([new, old, new, old])) == "old"
 

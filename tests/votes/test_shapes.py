@@ -1,7 +1,7 @@
 """Tables of many shapes: each is read right, or refused with a question whose answer is a command that reads it right.
 
 `shapes.py` was written with the reader, `foreign_shapes.py` by somebody who had seen neither the reader nor its design,
-`unseen_shapes.py` before anybody looked at what the reader makes of them. `PYTHONPATH=src:tests python -m
+`unseen_shapes.py` and `field_shapes.py` before anybody looked at what the reader makes of them. `PYTHONPATH=src:tests python -m
 votes.test_shapes` prints what becomes of all.
 """
 
@@ -19,6 +19,7 @@ from votewise import InputError, read_votes
 from votewise.votes.exports import PLATFORMS
 
 from . import foreign_shapes
+from .field_shapes import FIELDS
 from .outcomes import outcome
 from .shapes import SHAPES, Shape, Truth
 from .unseen_shapes import UNSEEN
@@ -78,6 +79,12 @@ def test_a_foreign_table_is_read_right_or_asked_about(shape: Shape, tmp_path: Pa
 
 @pytest.mark.parametrize("shape", UNSEEN, ids=[shape.name for shape in UNSEEN])
 def test_an_unseen_table_is_read_right_or_asked_about(shape: Shape, tmp_path: Path) -> None:
+    what, why = outcome(shape, tmp_path, by_grouping=True)
+    assert what in (("refused",) if shape.truth is None else ("right", "right after one message")), why
+
+
+@pytest.mark.parametrize("shape", FIELDS, ids=[shape.name for shape in FIELDS])
+def test_a_table_of_any_field_is_read_right_or_asked_about(shape: Shape, tmp_path: Path) -> None:
     what, why = outcome(shape, tmp_path, by_grouping=True)
     assert what in (("refused",) if shape.truth is None else ("right", "right after one message")), why
 

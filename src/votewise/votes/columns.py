@@ -450,7 +450,7 @@ _NO_ANSWER = re.compile(
 )
 
 # What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
-_NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil|x|/|_+")
+_NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil")
 
 _HOW_MANY = frozenset(
     ["n", "asked", "total", "all", "annotators", "raters", "judges", "reviewers", "respondents", "seen", "trials"]

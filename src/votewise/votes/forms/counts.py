@@ -70,7 +70,8 @@ def _shares_of_number(table: Table, plan: Reading, rules: Rules, columns: Sequen
     named = np.arange(len(whole)).astype(np.str_) if ids is None else check_item_ids(ids)
     votes = from_matrix(whole, "counts", replace(rules, empty="drop"), named, names)
     where = "row numbers" if not plan.item else f"items in {plan.item[0]!r}"
-    provenance = f"table of {'counts' if are_counts else 'shares'}, {where}, {len(columns)} class columns, numbers of votes in {count!r}"
+    what = f"table of {'counts' if are_counts else 'shares'}, {where}, {len(columns)} class columns"
+    provenance = f"{what}, numbers of votes in {count!r}"
     return replace(votes, provenance=provenance, notes=(*rows.notes, *votes.notes))
 
 

@@ -77,8 +77,8 @@ def in_order_of_time(frame: pl.DataFrame, plan: Reading, times: Sequence[str]) -
             raise InputError(
                 "the last vote of an annotator on an item must be known",
                 f"{name!r} cannot be read as points in time ({frame[name].drop_nulls().head(2).to_list()})",
-                f"Write them as 2023-05-31 14:00 in one time zone, or ignore={name!r} (--ignore {name}) goes by the order "
-                "of rows",
+                f"Write them as 2023-05-31 14:00 in one time zone, or go by the order of rows with ignore={name!r} "
+                f"(--ignore {name})",
             )
         if moments:
             orders[name] = [np.lexsort((rows, moment, group)) for moment in moments]
@@ -90,7 +90,8 @@ def in_order_of_time(frame: pl.DataFrame, plan: Reading, times: Sequence[str]) -
         raise InputError(
             "the last vote of an annotator on an item must be known",
             f"{first_few(list(orders))} can be read in ways that disagree on it",
-            "Name all but one with ignore= (--ignore), write days as 2023-05-31, or ignore all to go by the order of rows",
+            "Name all but one with ignore= (--ignore) or write days as 2023-05-31; the order of rows counts if all are "
+            "ignored",
         )
     name, (order, *_) = next(iter(orders.items()))
     moved = np.empty_like(order)

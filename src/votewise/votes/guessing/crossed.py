@@ -35,8 +35,8 @@ def guess_crossed(look: Look) -> Reading | None:
     look.doubt(
         "one question must be the one whose answers are votes",
         f"{first_few(names)} have a column for each of {len(grid.lasts)} annotators ({first_few(grid.lasts)}) and "
-        f"{len(grid.rows)} {'classes' if binary else 'questions'} ({first_few(grid.firsts)}; choose another with raters=, "
-        "--raters" + ("; to count all together, make a row for each annotator" if binary else "") + ")",
+        f"{len(grid.rows)} {'classes' if binary else 'questions'} ({first_few(grid.firsts)}; choose another with "
+        "raters=, --raters" + ("; to count all together, make a row for each annotator" if binary else "") + ")",
         {"raters": first, "item": (item,) if item else ()},
     )
     check_gaps(look, first)

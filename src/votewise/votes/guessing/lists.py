@@ -83,8 +83,8 @@ def _list_doubts(look: Look, labels: Sequence[str], split: str, *, named_people:
     if split == "counts" and look.asked.split is None and _like_ratings(column):
         look.doubt(
             "objects must hold how often each class was chosen, or what each annotator said",
-            f"the numbers in {label!r} may be either ({column.values[0][:60]!r}; say split='counts', --split counts, if "
-            "they count votes)",
+            f"the numbers in {label!r} may be either ({column.values[0][:60]!r}; say split='counts', --split counts, "
+            "if they count votes)",
             {"label": label, "split": "people"},
         )
     if not keyed and _like_shares(column, split):

@@ -9,7 +9,14 @@ from votewise.votes.columns import derived, known, says
 from votewise.votes.guessing.labels import check_label, find_count, find_count_of, find_counted_label, find_label
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, first_of
 from votewise.votes.guessing.restarting import doubt_restarting_ids
-from votewise.votes.guessing.roles import find_pair, item_by_content, item_order, people_by_content, people_order
+from votewise.votes.guessing.roles import (
+    find_pair,
+    finer_items_and_people,
+    item_by_content,
+    item_order,
+    people_by_content,
+    people_order,
+)
 from votewise.votes.guessing.sides import doubt_sides
 from votewise.votes.profile import BITS, determines, joint_codes, unique_pairs
 from votewise.votes.reading import Reading
@@ -42,6 +49,8 @@ def guess_long(look: Look) -> Reading | None:
         and not (label and find_count_of(look, item, label))
     ):
         item, annotator = people_by_content(look, item, label)
+        if item is not None and annotator is None:
+            item, annotator = finer_items_and_people(look, item, label)
     item = item if item is not None else item_by_content(look, items)
     label = label if label and not known("label", [label]) else find_label(look, item, annotator)
     item = doubt_restarting_ids(look, item, annotator, label)

@@ -116,12 +116,16 @@ def guess_part_of_number(look: Look) -> Reading | None:
     if item is None or asked.classes or look.rows < 8:
         return None
     whole = [name for name in _numeric(look) if name != item and columns[name].whole]
+    others = [name for name in look.names if name not in whole]
+    if any(columns[name].distinct < look.rows and columns[name].kind not in ("text", "one value") for name in others):
+        return None  # rows are no items
     for total in whole:
         parts = [name for name in whole if name != total and not derived(name)]
         if not parts or not says_how_many(total):
             continue
-        sums = np.sum([columns[name].numbers for name in parts], axis=0)
-        if (sums > columns[total].numbers).any() or np.allclose(sums, columns[total].numbers):
+        number = columns[total].numbers
+        sums = np.sum([cells for name in parts if (cells := columns[name].numbers) is not None], axis=0)
+        if number is None or (sums > number).any() or np.allclose(sums, number):
             continue
         alone = len(parts) == 1
         look.doubt(

@@ -344,6 +344,56 @@ def people_by_content(
     return item, None
 
 
+def finer_items_and_people(look: Look, item: tuple[str, ...], label: str | None) -> tuple[tuple[str, ...], str | None]:
+    """Item and annotator where an item of many rows holds others, on which each annotator has one row: words of a text.
+
+    They are doubted, and taken only where answers agree more within the finer items.
+    """
+    columns = look.columns
+    if look.rows < 2 * ROWS_THAT_TELL or not look.whole or look.asked.item or not all(one in columns for one in item):
+        return item, None
+    coarse = joint_codes(columns[one] for one in item)
+    if look.rows < 6 * len(np.unique(coarse)):
+        return item, None
+    few = [
+        name
+        for name in look.names
+        if name not in (*item, label)
+        and columns[name].kind in ("ids", "few values")
+        and columns[name].filled == look.rows >= 2 * columns[name].distinct > 2
+        and not told_by(look, item, name)
+    ][:12]
+    found = []
+    for inner, person in itertools.permutations(few, 2):
+        finer = joint_codes([*(columns[one] for one in item), columns[inner]])
+        if look.rows < 1.5 * len(np.unique(finer)) or derived(person) or orders(person):
+            continue
+        if not unique_pairs([*(columns[one] for one in item), columns[inner], columns[person]]):
+            continue
+        answers = [name for name in (label, *few) if name in columns and name not in (inner, person)]
+        more = max(
+            (
+                gain
+                for name in answers
+                if columns[name].is_few
+                and (within := agreement(finer, columns[name])) < 1
+                and (gain := within - max(agreement(coarse, columns[name]), 0)) == gain
+            ),
+            default=0.0,
+        )
+        found.append((round(more, 3), inner, person))
+    more, inner, person = max(found, default=(0.0, "", ""))
+    if more < 0.1:
+        return item, None
+    finest = tuple(one for one in columns if one in (*item, inner))
+    look.doubt(
+        "the columns of items and annotators must be known",
+        f"{' and '.join(map(repr, finest))} together and {person!r} may be",
+        {"item": finest, "annotator": person},
+    )
+    return finest, person
+
+
 def _item_first(look: Look, one: str, other: str) -> tuple[str, str]:
     """Item and annotator: answers agree more within items than within annotators; where they do not, items are more."""
     most = _rather_item(look, one, other)

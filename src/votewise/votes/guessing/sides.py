@@ -40,7 +40,7 @@ def _sides(look: Look, label: str) -> list[str]:
     values = {value.casefold() for value in look.columns[label].values} - _NO_SIDE
     if not 2 <= len(values) <= 4:
         return []
-    found = {}
+    found: dict[str, list[str]] = {}
     for name in look.names:
         words = words_of(name)
         called = {name.casefold(), *words[-1:], *words[:1]} & values

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, is_unnamed, known, says, says_no_answer, says_nothing, speaks_of_raters, stem
+from votewise.votes.columns import (
+    derived,
+    is_unnamed,
+    known,
+    says,
+    says_no_answer,
+    says_nothing,
+    speaks_of_raters,
+    stem,
+)
 from votewise.votes.guessing.look import (
     ROWS_THAT_TELL,
     Look,
@@ -231,7 +240,7 @@ def check_gaps(look: Look, raters: Sequence[str]) -> None:
 
 
 def _check_words(look: Look, columns: Sequence[Column]) -> None:
-    """Doubt words that may say that there is no answer; the command takes them as classes where raters agree on them."""
+    """Doubt words that may say that there is no answer; where raters agree on them, they are classes sooner."""
     asked = look.asked
     every = sorted({word for column in columns for word in column.values} - {*asked.gaps, *asked.classes})
     if "+" in every and any("-" in column.marks for column in columns):
@@ -248,11 +257,13 @@ def _check_words(look: Look, columns: Sequence[Column]) -> None:
         if gaps
         else f"if it means 'no answer', say gap={said!r}, --gap {shlex.quote(said)}"
     )
-    look.doubt(f"{first_few(words)} must be a class or mean that there is no answer", f"it may be either ({other})", fix)
+    look.doubt(
+        f"{first_few(words)} must be a class or mean that there is no answer", f"it may be either ({other})", fix
+    )
 
 
 def _agreed_on(columns: Sequence[Column], word: str = "-1") -> bool:
-    """Whether raters agree on a word in an item more than by chance, as on a class; nobody agrees on not being asked."""
+    """Whether raters agree on a word in an item beyond chance, as on a class; nobody agrees on not being asked."""
     import polars as pl
 
     said = pl.concat([column.cells.alias("said") == word for column in columns])
