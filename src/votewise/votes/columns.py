@@ -452,6 +452,30 @@ _NO_ANSWER = re.compile(
 # What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
 _NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil")
 
+_ABOUT_PEOPLE = frozenset(
+    [
+        "age",
+        "gender",
+        "sex",
+        "race",
+        "ethnicity",
+        "country",
+        "nationality",
+        "city",
+        "region",
+        "locale",
+        "language",
+        "education",
+        "religion",
+        "party",
+        "profession",
+        "experience",
+        "device",
+        "browser",
+        "platform",
+    ]
+)
+
 _HOW_MANY = frozenset(
     ["n", "asked", "total", "all", "annotators", "raters", "judges", "reviewers", "respondents", "seen", "trials"]
 )
@@ -576,6 +600,11 @@ def says_nothing(name: str) -> bool:
         re.fullmatch(r"[A-Za-z]?\d*|(v|x|col|column|var|field|unnamed:)[\s_.:-]*\d*", name.strip(), re.IGNORECASE)
         is not None
     )
+
+
+def describes_people(name: str) -> bool:
+    """Whether a name says that a column describes annotators: age, country."""
+    return bool({*words_of(name)} & _ABOUT_PEOPLE)
 
 
 def says_how_many(name: str) -> bool:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from votewise.votes.columns import mentions
+from votewise.votes.columns import describes_people, mentions
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, told_by
 from votewise.votes.profile import Column, determines, joint_codes
 
-# How many standard deviations from chance tell that answers agree; fewer than the second do not.
+# Answers agree more within batches than between them by so many standard deviations, and between them hardly at all.
 _AGREES, _DOES_NOT = 3.0, 2.0
 
 
@@ -88,21 +88,21 @@ def _agree_only_within(look: Look, item: tuple[str, ...], batch: str, annotator:
     columns = look.columns
     if annotator not in columns or label not in columns or not determines(columns[annotator], columns[batch]):
         return False
+    described = [name for name in look.names if name not in item and told_by(look, item, name)]
+    if describes_people(batch) or any(2 * columns[name].distinct > columns[item[0]].distinct for name in described):
+        return False
     items = joint_codes(columns[one] for one in item)
     parts = joint_codes([*(columns[one] for one in item), columns[batch]])
     matching, possible, chance = _matches(items, columns[label])
     within, possible_within, _ = _matches(parts, columns[label])
 
-    def deviation(found: float, of: float) -> float:
-        spread = np.sqrt(of * chance * (1 - chance))
-        return float((found - of * chance) / spread) if spread > 0 else 0.0
-
-    between = possible - possible_within
-    return (
-        between >= possible_within / 2
-        and deviation(within, possible_within) > _AGREES
-        and deviation(matching - within, between) < _DOES_NOT
-    )
+    between, possible_between = matching - within, possible - possible_within
+    if min(possible_within, possible_between) < 2 * ROWS_THAT_TELL or chance == 1:
+        return False
+    spread = np.sqrt(chance * (1 - chance) * (1 / possible_within + 1 / possible_between))
+    more = within / possible_within - between / possible_between
+    over_chance = (between / possible_between - chance) / np.sqrt(chance * (1 - chance) / possible_between)
+    return bool(more > _AGREES * spread and over_chance < _DOES_NOT)
 
 
 def _matches(groups: npt.NDArray[np.int64], column: Column) -> tuple[float, float, float]:
