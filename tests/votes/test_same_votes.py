@@ -136,11 +136,33 @@ def with_gold(case: Case, rows: Rows, rng: random.Random) -> Rows:
     return _of_items(case, rows, "gold", {item: rng.choice(classes) for item in case.truth})
 
 
+def _of_people(case: Case, rows: Rows, name: str, said: Callable[[str], Any]) -> Rows:
+    return [{**row, name: said(row["worker_id"])} for row in rows] if "worker_id" in rows[0] else rows
+
+
+def with_team(case: Case, rows: Rows, rng: random.Random) -> Rows:
+    return _of_people(case, rows, "team", lambda who: f"team {int(who[1:]) % 3}")
+
+
+def with_batch(case: Case, rows: Rows, rng: random.Random) -> Rows:
+    return _of_items(case, rows, "batch", {item: f"batch {place % 4}" for place, item in enumerate(case.truth)})
+
+
+def with_time(case: Case, rows: Rows, rng: random.Random) -> Rows:
+    return [{**row, "saved": f"2024-03-{rng.randint(1, 28):02} 10:{rng.randint(10, 59)}:00"} for row in rows]
+
+
+def with_helpful_votes(case: Case, rows: Rows, rng: random.Random) -> Rows:
+    if case.form in ("counts", "probabilities"):
+        return rows
+    return [{**row, "helpful_votes": rng.choice([0, 0, 0, 1, 1, 2, 3, 5, 8])} for row in rows]
+
+
 CHANGES: dict[str, Callable[[Case, Rows, random.Random], Rows]] = {
     change.__name__: change
     for change in (
         shuffle_columns, shuffle_rows, neutral_names, with_total, with_winner, with_winner_number, with_text, with_index,
-        with_row_number, with_gold,
+        with_row_number, with_gold, with_team, with_batch, with_time, with_helpful_votes,
     )
 }  # fmt: skip
 
@@ -211,3 +233,32 @@ def test_the_law_can_fail(name: str, tmp_path: Path) -> None:
     more = {item: {**row, "total": sum(row.values())} for item, row in case.truth.items()}
     for truth in (lost, another, more):
         assert _becomes(Case(case.form, case.rows, truth), case.rows, tmp_path / "votes.csv") == "wrong"
+
+
+def _in_batches(seed: int) -> tuple[Rows, Truth]:
+    """Votes on items whose numbers begin again in each batch, which has annotators of its own."""
+    rng = random.Random(seed)
+    rows, made = [], []
+    for batch in range(rng.randint(3, 6)):
+        people = [f"w{batch}{who}" for who in range(rng.randint(4, 6))]
+        for number in range(rng.randint(8, 12)):
+            liked, words = rng.choice(CLASSES), text(rng)
+            for who in rng.sample(people, 4):
+                label = liked if rng.random() < 0.7 else rng.choice(CLASSES)
+                rows.append({"batch": f"b{batch}", "number": number, "text": words, "worker_id": who, "label": label})
+                made.append(Vote(f"b{batch} | {number}", who, label))
+    return rows, tally(made)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("item", ["item_id", "idx", "sent_id"])
+def test_items_whose_ids_restart_are_not_merged(seed: int, item: str, tmp_path: Path) -> None:
+    rows, truth = _in_batches(seed)
+    rows = [{(item if name == "number" else name): cell for name, cell in row.items()} for row in rows]
+    case, rng = Case("long", rows, truth), random.Random(f"{seed} {item}")
+    without_text = [{name: cell for name, cell in row.items() if name != "text"} for row in rows]
+    for table in (rows, without_text):
+        for change in (None, shuffle_columns, shuffle_rows, neutral_names):
+            changed = table if change is None else change(case, table, rng)
+            what = _becomes(case, changed, tmp_path / "votes.csv")
+            assert what in ("read", "refused"), (what, change, changed[:2])

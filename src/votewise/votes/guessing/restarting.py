@@ -7,12 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from votewise._random import stream_generator
 from votewise.votes.columns import describes_people, mentions
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, told_by
-from votewise.votes.profile import Column, determines, joint_codes
+from votewise.votes.profile import determines, joint_codes
 
-# Answers agree more within batches than between them by so many standard deviations, and between them hardly at all.
-_AGREES, _DOES_NOT = 3.0, 2.0
+# Answers agree more within batches than between them by so many standard deviations of exchanged items.
+_AGREES = 4.0
+
+# How often items are exchanged within batches, to see how far answers agree by chance.
+_EXCHANGES = 100
 
 
 def doubt_restarting_ids(
@@ -92,23 +96,43 @@ def _agree_only_within(look: Look, item: tuple[str, ...], batch: str, annotator:
     if describes_people(batch) or any(2 * columns[name].distinct > columns[item[0]].distinct for name in described):
         return False
     items = joint_codes(columns[one] for one in item)
-    parts = joint_codes([*(columns[one] for one in item), columns[batch]])
-    matching, possible, chance = _matches(items, columns[label])
-    within, possible_within, _ = _matches(parts, columns[label])
+    parts, first, part = np.unique(
+        joint_codes([*(columns[one] for one in item), columns[batch]]), return_index=True, return_inverse=True
+    )
+    values = np.unique(columns[label].codes, return_inverse=True)[1]
+    said = np.bincount(part * (int(values.max()) + 1) + values, minlength=len(parts) * (int(values.max()) + 1))
+    return _agree_only_in_parts(said.reshape(len(parts), -1), items[first], columns[batch].codes[first])
 
-    between, possible_between = matching - within, possible - possible_within
-    if min(possible_within, possible_between) < 2 * ROWS_THAT_TELL or chance == 1:
+
+def _agree_only_in_parts(
+    said: npt.NDArray[np.int64], item: npt.NDArray[np.int64], batch: npt.NDArray[np.int64]
+) -> bool:
+    """Whether answers agree within the items of each batch, and between batches as if items were exchanged in each.
+
+    Args:
+        said: (P, K) how often each label was given in each part, which is an item of a batch.
+        item: (P,) the item of each part.
+        batch: (P,) its batch.
+    """
+    sizes = said.sum(axis=1)
+    pairs = float((sizes * (sizes - 1)).sum())
+    if pairs < 2 * ROWS_THAT_TELL or said.shape[1] < 2:
         return False
-    spread = np.sqrt(chance * (1 - chance) * (1 / possible_within + 1 / possible_between))
-    more = within / possible_within - between / possible_between
-    over_chance = (between / possible_between - chance) / np.sqrt(chance * (1 - chance) / possible_between)
-    return bool(more > _AGREES * spread and over_chance < _DOES_NOT)
+    within = float((said * (said - 1)).sum()) / pairs
 
+    def between(item: npt.NDArray[np.int64]) -> float:
+        """How often two rows of an item agree that are of different batches."""
+        together = np.zeros((int(item.max()) + 1, said.shape[1]))
+        np.add.at(together, item, said)
+        possible = float((together.sum(axis=1) ** 2).sum() - (sizes**2).sum())
+        return float((together**2).sum() - (said**2).sum()) / possible if possible else float("nan")
 
-def _matches(groups: npt.NDArray[np.int64], column: Column) -> tuple[float, float, float]:
-    """Pairs of rows of a group with the same value, all pairs of rows of a group, and the chance of the same value."""
-    values = np.unique(column.codes, return_inverse=True)[1]
-    group = np.unique(groups, return_inverse=True)[1]
-    same = np.unique(group * (int(values.max(initial=0)) + 1) + values, return_counts=True)[1].astype(np.float64)
-    sizes, shares = np.bincount(group).astype(np.float64), np.bincount(values) / max(len(values), 1)
-    return float((same * (same - 1)).sum() / 2), float((sizes * (sizes - 1)).sum() / 2), float((shares**2).sum())
+    numbers, places = stream_generator(0, "restarting ids"), np.argsort(batch, kind="stable")
+    exchanged = []
+    for _ in range(_EXCHANGES):
+        mixed = np.empty_like(item)
+        mixed[places] = item[np.lexsort((numbers.random(len(item)), batch))]
+        exchanged.append(between(mixed))
+    mean, spread = float(np.mean(exchanged)), float(np.std(exchanged))
+    found = between(item)
+    return within - max(found, mean) > _AGREES * spread and found < (within + mean) / 2
