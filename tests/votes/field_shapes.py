@@ -248,5 +248,47 @@ def _weighted(v: list[Vote]) -> Truth:
     return {i: {c: n / sum(row.values()) for c, n in row.items()} for i, row in found.items()}
 
 
-for _group in (_once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets):
+def _once_more() -> None:
+    rng = random.Random(401)
+    ids = [f"k{n}" for n in range(30)]
+    v = votes(402, items=30, people=9, each=4, classes=("good", "bad", "so so"), prefix="m", person="p")
+    shape("weights in whole numbers, no people", "w.csv", table([{"item": i, "label": c, "weight": n} for i, row in tally(v).items() for c, n in row.items()]), {i: {c: n / sum(row.values()) for c, n in row.items()} for i, row in tally(v).items()}, tally(v))
+    shape("cuppers' scores in steps of a quarter", "cupping.csv", table([{"lot": x.item, "cupper": x.annotator, "aroma": {"good": 8.25, "bad": 6.5, "so so": 7.75}[x.label], "notes": text(rng, 3)} for x in v]), {i: {{"good": "8.25", "bad": "6.5", "so so": "7.75"}[c]: n for c, n in row.items()} for i, row in tally(v).items()})
+    shape("name and surname of raters", "names.csv", table([{"Last": f"Last{int(x.annotator[1:]) % 4}", "First": f"First{x.annotator}", "Song": x.item, "Judgement": x.label} for x in v]), tally(v))
+    shape("mails of raters, first and last seen", "mails.csv", table([{"first_seen": day(rng), "last_seen": day(rng), "email": f"{x.annotator}@uni.edu", "poster": x.item, "vote": x.label} for x in v]), tally(v))
+    shape("a row per pair of annotators", "pairs.csv", table([{"doc": i, "coder_1": g[a].annotator, "code_1": g[a].label, "coder_2": g[b].annotator, "code_2": g[b].label} for i, g in by_item(v).items() for a in range(4) for b in range(a + 1, 4)]), None)
+    two = {w: [r, q] for (w, r), q in zip(answers(403, 4, ids, ["0", "1"]).items(), answers(404, 4, ids, ["0", "1"]).values(), strict=True)}
+    who = ("ana", "bo", "cy", "dee")
+    shape("questions in front, people behind, a colon between", "q.csv", table([{"url": f"http://x.org/{i}", **{f"{q}:{w}": r[k][n] for k, q in enumerate(("spam", "rude")) for w, r in zip(who, two.values(), strict=True)}} for n, i in enumerate(ids)]), of_answers({w: r[0] for w, r in two.items()}, ids), of_answers({w: r[1] for w, r in two.items()}, ids))
+    shape("camel case of readers and questions", "q.csv", table([{"Case": i, **{f"reader{j}.{q}": r[k][n] for j, r in enumerate(two.values(), 1) for k, q in enumerate(("Lesion", "Motion"))}} for n, i in enumerate(ids)]), of_answers({w: r[0] for w, r in two.items()}, ids), of_answers({w: r[1] for w, r in two.items()}, ids))
+    frames = [Vote(f"{vid} | {t}", w, c) for vid in ("a.mp4", "b.mp4", "c.mp4") for t in range(0, 50, 5) for liked in [rng.choice(["fight", "none", "run"])] for w in ("x1", "x2", "x3") for c in [liked if rng.random() < 0.7 else "none"]]
+    shape("frames by time within clips", "frames.csv", table([{"clip": x.item.split(" | ")[0], "t": x.item.split(" | ")[1], "rater": x.annotator, "event": x.label} for x in frames]), tally(frames))
+    shape("frames by time within clips, a column per rater", "frames.csv", table([{"clip": i.split(" | ")[0], "second": i.split(" | ")[1], **{x.annotator: x.label for x in g}} for i, g in by_item(frames).items()]), tally(frames))
+    pages = []
+    for book in ("I", "II", "III", "IV"):
+        for page in range(1, 9):
+            line, best = text(rng), rng.choice(["verse", "prose"])
+            pages += [(book, page, line, w, best if rng.random() < 0.75 else "list") for w in rng.sample([f"{book}-{c}" for c in "abcde"], 3)]
+    shape("pages of books, readers of each book", "books.csv", table([{"reader": w, "page": p, "book": b, "first_line": t, "kind": c} for b, p, t, w, c in pages]), tally([Vote(f"{b} | {p}", w, c) for b, p, _, w, c in pages]))
+    shape("pages of books, readers of each book, no lines", "books.csv", table([{"reader": w, "page_id": p, "book": b, "label": c} for b, p, t, w, c in pages]), tally([Vote(f"{b} | {p}", w, c) for b, p, _, w, c in pages]))
+    gone = {w: [c if rng.random() < 0.8 else "not assessed" for c in r] for w, r in answers(405, 5, ids, ["I", "II", "III", "IV"]).items()}
+    shape("stages, some not assessed, a row per doctor", "tnm.csv", lines([["doctor", *ids], *([w, *r] for w, r in gone.items())]), of_answers({w: ["" if c == "not assessed" else c for c in r] for w, r in gone.items()}, ids))
+    shape("stages, some not assessed, long", "tnm.csv", table([{"case": i, "doctor": w, "stage": r[n]} for w, r in gone.items() for n, i in enumerate(ids)]), of_answers({w: ["" if c == "not assessed" else c for c in r] for w, r in gone.items()}, ids), of_answers(gone, ids))
+    taste = [(a, b, w, a if rng.random() < 0.6 else b) for a in "PQRS" for b in "PQRS" if a < b for w in (f"t{n}" for n in range(9))]
+    turned = [(b, a, w, x) if rng.random() < 0.5 else (a, b, w, x) for a, b, w, x in taste]
+    shape("tasted in either order, first or second", "ab.csv", table([{"first": a, "second": b, "taster": w, "preferred": "first" if x == a else "second"} for a, b, w, x in turned]), None, tally([Vote(f"{a} | {b}", w, "first" if x == a else "second") for a, b, w, x in turned]))
+    shape("tasted in either order, named", "ab.csv", table([{"pair": "".join(sorted(a + b)), "first": a, "second": b, "taster": w, "preferred": x} for a, b, w, x in turned]), tally([Vote("".join(sorted(a + b)), w, x) for a, b, w, x in turned]))
+    shape("answers of a quiz, changed later, newest on top", "quiz.csv", table(sorted([{"when": f"{5 + n % 20:02}.03.2024 {8 + k:02}:00", "player": x.annotator, "question": x.item, "answer": x.label if k else "bad"} for n, x in enumerate(v) for k in ((0, 1) if n % 5 == 0 else (1,))], key=lambda r: r["when"], reverse=True)), tally(v), tally([x for n, x in enumerate(v) for x in ((x, Vote(x.item, x.annotator, "bad")) if n % 5 == 0 else (x,))]))
+    shape("people and their words in one cell", "cell.csv", table([{"id": i, "votes": "; ".join(f"{x.annotator}: {x.label}" for x in g)} for i, g in by_item(v).items()]), None, tally(v))
+    shape("lists of objects", "objs.jsonl", "\n".join(json.dumps({"id": i, "annotations": [{"who": x.annotator, "label": x.label} for x in g]}) for i, g in by_item(v).items()), tally(v))
+    shape("shares of a hundred", "pct.csv", table([{"photo": i, **{c: 25 * row.get(c, 0) for c in ("good", "bad", "so so")}} for i, row in tally(v).items()]), {i: {c: 25.0 * n for c, n in row.items()} for i, row in tally(v).items()}, {i: {c: n / 4 for c, n in row.items()} for i, row in tally(v).items()})
+    shape("numbers of yes for several questions and those asked", "yes.csv", table([{"img": i, "n_raters": 10, "blurry": rng.randint(0, 10), "dark": rng.randint(0, 10), "tilted": rng.randint(0, 10)} for i in ids]), None)
+    shape("levels in letters with plus and minus", "grades.csv", table([{"essay": i, **{f"marker {c}": rng.choice(["A-", "B+", "B", "B-", "C+"]) for c in "XYZ"}} for i in ids[:0] or ids]), None)
+    FIELDS.pop()
+    plus = answers(406, 3, ids, ["A-", "B+", "B", "C"])
+    shape("grades with plus and minus", "grades.csv", table([{"essay": i, **{f"marker {c}": r[n] for c, r in zip("XYZ", plus.values(), strict=True)}} for n, i in enumerate(ids)]), of_answers(plus, ids))
+    shape("a column of weeks between", "weekly.csv", table([{"week": n % 4, "beach": x.item, "volunteer": x.annotator, "litter": x.label} for n, x in enumerate(v)]), tally(v))
+
+
+for _group in (_once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
     _group()
