@@ -37,6 +37,12 @@ BITS |= dict.fromkeys(["0", "0.0", "false", "False", "FALSE", "no"], 0.0)
 
 # A name with a number in it, such as w12 or ann_3, is that of a person sooner than that of a class.
 _PERSON = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|@")
+
+# Between pairs of a name and a value, and within them: ann: yes; ben: no.
+_PAIRS = re.compile(r"[;,|\n]")
+_PAIR = re.compile(r"([^\s:=][^:=]{0,40}?)\s*[:=]\s*([^\s:=/][^:=]{0,40})")
+_LONGEST_COUNT = 10
+
 # Votes that a cell may count, as in Counter({'a': 2}): each becomes a row.
 _MOST_COUNTED = 10_000
 
@@ -189,6 +195,8 @@ def split_of(cells: Sequence[str]) -> str | None:
         return None if sum("{" in cell and cell[0] == "[" for cell in inner) > 0.5 * len(inner) else "json"
     if all(cell[:1] == "{" and cell[-1:] == "}" for cell in inner):
         return split_of_objects([_object(cell) for cell in inner])
+    if any(len(_PAIRS.split(cell)) > 1 for cell in inner) and all(map(_said_by_name, inner)):
+        return split_of_objects([_object(cell) for cell in inner])
     if (
         all(re.fullmatch(r"-?\d+(,\d+)?", cell) for cell in inner)
         and len({len(cell.partition(",")[2]) for cell in inner}) <= 2
@@ -234,8 +242,19 @@ def _object(cell: str) -> dict[str, Any]:
         try:
             found = ast.literal_eval(cell)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return {}
+            found = _said_by_name(cell)
     return {str(name): value for name, value in found.items() if value is not None} if isinstance(found, dict) else {}
+
+
+def _said_by_name(cell: str) -> dict[str, Any]:
+    """Names and values as people write them: 'ann: yes; ben: no', 'cat=3, dog=1'; empty if there is anything else."""
+    found: dict[str, Any] = {}
+    for part in _PAIRS.split(cell.strip().rstrip(";,")):
+        match = _PAIR.fullmatch(part.strip())
+        if match is None or match[1] in found:
+            return {}
+        found[match[1]] = int(match[2]) if match[2].isdecimal() and len(match[2]) < _LONGEST_COUNT else match[2]
+    return found
 
 
 def people_of_cell(cell: str) -> list[str]:

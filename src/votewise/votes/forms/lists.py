@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from votewise._errors import InputError
 from votewise.votes.bounds import check_room
 from votewise.votes.forms.rows import Rules, binned, items_of, list_column, rows_of
-from votewise.votes.profile import as_words, people_of_cell, split_cell, split_of
+from votewise.votes.profile import as_words, numbers_of_cell, people_of_cell, split_cell, split_of
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table
 from votewise.votes.table import Votes
@@ -64,22 +64,30 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
 def _cells(column: pl.Series, split: str | None, like: str | None = None) -> list[list[str]]:
     """The values in each cell."""
     if split in ("counts", "people"):
-        return [split_cell(word or "", split) for word in as_words(column).to_list()]
+        objects = [word or "" for word in as_words(column).to_list()]
+        if split == "counts":
+            _check_counted(sum(sum(numbers_of_cell(word)) for word in objects), sum(map(len, objects)))
+        return [split_cell(word, split) for word in objects]
     if column.dtype.is_nested():
         return [[] if one is None else [_word(value) for value in one] for one in column.to_list()]
     words = as_text(column, "label").fill_null("").to_list()
     mark = split or split_of([word for word in words[:1000] if word]) or (like if like != "chars" else None) or ","
-    cells, left = [], _MOST_VOTES + sum(map(len, words))
+    cells, letters, number = [], sum(map(len, words)), 0
     for word in words:
         cells.append(split_cell(word, mark))
-        left -= len(cells[-1])
-        if left < 0:
-            raise InputError(
-                "cells must list votes one by one",
-                f"they count more than {_MOST_VOTES:,}",
-                "Make a table of it with a column of counts for each class",
-            )
+        number += len(cells[-1])
+        _check_counted(number, letters)
     return cells
+
+
+def _check_counted(number: int, letters: int) -> None:
+    """Refuse cells that count far more votes than they have letters: each would take memory."""
+    if number > _MOST_VOTES + letters:
+        raise InputError(
+            "cells must list votes one by one",
+            f"they count more than {_MOST_VOTES:,}",
+            "Make a table of it with a column of counts for each class",
+        )
 
 
 def _word(value: object) -> str:

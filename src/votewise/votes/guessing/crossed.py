@@ -10,9 +10,9 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise.votes.columns import derived, speaks_of_raters, stem
-from votewise.votes.guessing.look import Look, agreement, find_row_item, holds_single_votes
+from votewise.votes.guessing.look import Look, concord, find_row_item, holds_single_votes
 from votewise.votes.guessing.wide import check_gaps
-from votewise.votes.profile import BITS, Column
+from votewise.votes.profile import BITS
 from votewise.votes.reading import Reading
 
 _BETWEEN = (" - ", ": ", " / ", "::", "__", "/", ":", "|", ".", "_", "-", " ")
@@ -28,7 +28,7 @@ def guess_crossed(look: Look) -> Reading | None:
     grid = _in_rows_of_questions(look, found)
     if grid is None:
         return None
-    first = max(grid.rows, key=lambda one: _concord(look, one))
+    first = max(grid.rows, key=lambda one: concord(look, one))
     names = [name for row in grid.rows for name in row]
     item, _ = find_row_item(look, names)
     binary = all(set(columns[name].values) <= BITS.keys() for name in names)
@@ -91,7 +91,7 @@ def _names_people(grid: _Grid) -> bool:
 
 
 def _mean_concord(look: Look, grid: _Grid) -> float:
-    return float(np.mean([_concord(look, row) for row in grid.rows]))
+    return float(np.mean([concord(look, row) for row in grid.rows]))
 
 
 def _share_values(look: Look, grid: _Grid) -> bool:
@@ -101,12 +101,3 @@ def _share_values(look: Look, grid: _Grid) -> bool:
         if 2 * len(set.intersection(*sets)) < len(set.union(*sets)):
             return False
     return True
-
-
-def _concord(look: Look, names: Sequence[str]) -> float:
-    """How far columns agree within rows of the table, beyond chance."""
-    import polars as pl
-
-    cells = Column("cells", pl.concat([look.columns[name].cells.alias("cells") for name in names]))
-    found = agreement(np.tile(np.arange(look.rows), len(names)), cells)
-    return 0.0 if np.isnan(found) else found

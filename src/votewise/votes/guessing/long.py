@@ -7,7 +7,7 @@ import numpy as np
 from votewise._checks import first_few
 from votewise.votes.columns import derived, known, says
 from votewise.votes.guessing.labels import check_label, find_count, find_count_of, find_counted_label, find_label
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, first_of
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, agreement, concord, first_of
 from votewise.votes.guessing.restarting import doubt_restarting_ids
 from votewise.votes.guessing.roles import (
     find_pair,
@@ -53,6 +53,9 @@ def guess_long(look: Look) -> Reading | None:
             item, annotator = finer_items_and_people(look, item, label)
     item = item if item is not None else item_by_content(look, items)
     label = label if label and not known("label", [label]) else find_label(look, item, annotator)
+    wide = None if label is None or annotator is None else _people_in_columns(look, item or (), annotator, label)
+    if wide is not None:
+        return wide
     item = doubt_restarting_ids(look, item, annotator, label)
     doubt_sides(look, item, label)
     counted = find_count(look, item, annotator, label)
@@ -80,6 +83,40 @@ def guess_long(look: Look) -> Reading | None:
         _once_each(look, item[0], label)
         _result_of_votes(look, item[0], label)
     return Reading(form="long", item=item, annotator=annotator, label=label, **counted)
+
+
+def _people_in_columns(look: Look, item: tuple[str, ...], annotator: str, label: str) -> Reading | None:
+    """A wide table whose items are named by two columns, one of them taken for annotators; doubted.
+
+    What stands side by side then agrees far more than what one column says of the supposed item.
+    """
+    columns = look.columns
+    if look.asked.annotator or look.asked.label or says("annotator", annotator) or look.rows < ROWS_THAT_TELL:
+        return None
+    if label not in columns or not all(name in columns for name in (*item, annotator)):
+        return None
+    mine = set(columns[label].values)
+    alike = tuple(
+        name
+        for name in look.names
+        if name not in (*item, annotator)
+        and columns[name].is_few
+        and 2 * len(mine & set(columns[name].values)) > len(mine | set(columns[name].values))
+    )
+    if len(alike) < 2:
+        return None
+    side_by_side = concord(look, alike)
+    if not side_by_side > agreement(joint_codes(columns[name] for name in item), columns[label]) + 0.2:
+        return None
+    key = tuple(name for name in columns if name in (*item, annotator))
+    look.doubts.clear()
+    look.doubt(
+        "columns with the same values must be annotators or questions",
+        f"{first_few(alike)} agree in rows, as annotators would (if they are questions, say annotator={annotator!r}, "
+        f"--annotator {annotator}, and label=, --label)",
+        {"form": "wide", "raters": alike, "item": key},
+    )
+    return Reading(form="wide", item=key, raters=alike)
 
 
 def _counts_of_labels(

@@ -156,6 +156,15 @@ def agreement(groups: npt.NDArray[np.int64], column: Column) -> float:
     return (float((pairs * (pairs - 1.0)).sum()) / possible - chance) / (1 - chance)
 
 
+def concord(look: Look, names: Sequence[str]) -> float:
+    """How far columns agree within rows of the table, beyond chance; 0 where that cannot be told."""
+    import polars as pl
+
+    cells = Column("cells", pl.concat([look.columns[name].cells.alias("cells") for name in names]))
+    found = agreement(np.tile(np.arange(look.rows), len(names)), cells)
+    return 0.0 if np.isnan(found) else found
+
+
 def never_agrees(look: Look, item: tuple[str, ...], name: str) -> bool:
     """Whether no two rows of an item have the same value where chance alone would give several: a running number."""
     if not all(one in look.columns for one in item):

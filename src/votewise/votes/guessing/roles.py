@@ -436,7 +436,7 @@ def _looks_like_people(look: Look, item: tuple[str, ...], name: str, label: str 
     column = look.columns[name]
     if name in item or name == label or column.kind not in ("ids", "few values", "one value"):
         return False
-    if derived(name) and not says("annotator", name):
+    if (derived(name) or says("count", name) or says("weight", name)) and not says("annotator", name):
         return False
     items = joint_codes(look.columns[one] for one in item)
     n_items = len(np.unique(items))

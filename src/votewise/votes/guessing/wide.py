@@ -258,7 +258,7 @@ def _check_words(look: Look, columns: Sequence[Column]) -> None:
         else f"if it means 'no answer', say gap={said!r}, --gap {shlex.quote(said)}"
     )
     look.doubt(
-        f"{first_few(words)} must be a class or mean that there is no answer", f"it may be either ({other})", fix
+        "a word must be a class or mean that there is no answer", f"{first_few(words)} may be either ({other})", fix
     )
 
 
