@@ -7,7 +7,7 @@ import numpy as np
 from votewise._checks import first_few
 from votewise.votes.columns import derived, known, says
 from votewise.votes.guessing.labels import check_label, find_count, find_count_of, find_counted_label, find_label
-from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, agreement, concord, first_of
+from votewise.votes.guessing.look import ROWS_THAT_TELL, Doubt, Look, agreement, concord, first_of, told_by
 from votewise.votes.guessing.restarting import doubt_restarting_ids
 from votewise.votes.guessing.roles import (
     find_pair,
@@ -101,6 +101,7 @@ def _people_in_columns(look: Look, item: tuple[str, ...], annotator: str, label:
         for name in look.names
         if name not in (*item, annotator)
         and columns[name].is_few
+        and not told_by(look, item, name)
         and 2 * len(mine & set(columns[name].values)) > len(mine | set(columns[name].values))
     )
     if len(alike) < 2:
