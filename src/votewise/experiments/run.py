@@ -146,9 +146,9 @@ def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
     """Refuse shares where single votes are needed, unless these are redrawn, and one vote each where two are needed."""
     for run in runs:
         method = training_method(run)
-        if run.votes is None and method.single_votes:
+        if run.votes is None and method.single_votes and votes.counts is None:
             votes.require_counts(run.method)
-        if (run.votes is None and not method.suits(votes)) or (method.repeated_votes and run.votes == 1):
+        if method.repeated_votes and (run.votes == 1 or (run.votes is None and not method.suits(votes))):
             raise InputError(
                 f"{run.method} needs items with two votes or more, to which it fits a prior",
                 "every item has one",
@@ -236,6 +236,9 @@ def out_of_fold(data: Prepared, records: Iterable[RunRecord]) -> FloatArray | No
         data: data of the runs.
         records: records of all helper runs of a run; None is returned for a run without any.
     """
+    records = list(records)
+    if not records:
+        return None
     total = np.zeros(data.votes.probs.shape)
     times = np.zeros(data.votes.n_items)
     for record in records:
@@ -244,8 +247,6 @@ def out_of_fold(data: Prepared, records: Iterable[RunRecord]) -> FloatArray | No
         # After the last epoch: the best one is chosen on the items that are predicted, by their votes.
         total[record.arrays["held_out"]] += record.arrays["last_logits"]
         times[record.arrays["held_out"]] += 1
-    if not times.any():
-        return None
     return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
 
 
