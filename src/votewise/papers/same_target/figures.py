@@ -92,6 +92,7 @@ FIGURES: tuple[FigureSpec, ...] = (
         spearman_by_redraw(
             "js",
             **{
+                "train/js/spearman_of_other_redraw": "Spearman with another redraw, training images",
                 "js/spearman_of_other_redraw": "Spearman with another redraw, held-out images",
                 "train/js/spearman_given_entropy": "Spearman given entropy, training images",
             },
