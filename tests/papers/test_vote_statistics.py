@@ -157,3 +157,7 @@ def test_a_rank_correlation_given_entropy_is_that_of_what_entropy_leaves() -> No
     distance = np.array([jensenshannon(p, q, base=2) for p, q in zip(people, other, strict=True)])
     expected = stats.spearmanr(np.round(distance, 12), np.round(losses[0] - losses[1], 12)).statistic
     assert found["js/spearman_of_other_redraw"] == pytest.approx(expected, abs=1e-9)
+    x = stats.rankdata(np.round(distance, 12))
+    left = [values - np.polyval(np.polyfit(z, values, 1), z) for values in (x, y)]
+    expected = stats.pearsonr(*left).statistic
+    assert found["js/spearman_of_other_redraw_given_entropy"] == pytest.approx(expected, abs=1e-9)

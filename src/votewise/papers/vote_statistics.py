@@ -73,6 +73,7 @@ def paper_improvement_by_redraw(gain: FloatArray, people: Votes, votes: int, see
         "entropy/spearman": metrics.spearman(entropy, rankable(gain)),
         "js/spearman_given_entropy": _spearman_given(rankable(js), rankable(gain), entropy),
         "js/spearman_of_other_redraw": metrics.spearman(rankable(other), rankable(gain)),
+        "js/spearman_of_other_redraw_given_entropy": _spearman_given(rankable(other), rankable(gain), entropy),
         **_gain_by_redraw_distance("js", js, gain),
         **_gain_by_redraw_distance("l1", l1, gain),
         **_gain_by_redraw_distance("js-high", js[high], gain[high]),

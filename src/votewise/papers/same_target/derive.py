@@ -55,12 +55,18 @@ def paper_numbers_of_results(results: Results, row: int, data: Prepared) -> Iter
         yield vote_statistics.paper_calibration(people, softmax(log_probs), "best")
     if run["votes"] is None or run["method"] == "soft":
         return
+    newest = "js/spearman_of_other_redraw_given_entropy"
     for soft in results.rows({**run, "method": "soft"}):
         log_probs_of_soft, loss_of_soft, loss = predicted[soft], losses[soft], losses[row]
-        if log_probs is not None and log_probs_of_soft is not None and lacks("js/spearman_of_other_redraw"):
+        found: Numbers = {}
+        if log_probs is not None and log_probs_of_soft is not None and lacks(newest):
             scores = [metrics.soft_nll_per_item(people.probs, softmax(one)) for one in (log_probs_of_soft, log_probs)]
-            yield vote_statistics.paper_improvement_by_redraw(scores[0] - scores[1], people, run["votes"], run["seed"])
-        if loss is not None and loss_of_soft is not None and lacks("train/js/spearman"):
+            found = vote_statistics.paper_improvement_by_redraw(
+                scores[0] - scores[1], people, run["votes"], run["seed"]
+            )
+        if loss is not None and loss_of_soft is not None and lacks(f"train/{newest}"):
             gain = loss_of_soft.astype(np.float64) - loss.astype(np.float64)
-            found = vote_statistics.paper_improvement_by_redraw(gain, data.votes.take(train), run["votes"], run["seed"])
-            yield {f"train/{name}": value for name, value in found.items()}
+            trained = data.votes.take(train)
+            on_trained = vote_statistics.paper_improvement_by_redraw(gain, trained, run["votes"], run["seed"])
+            found |= {f"train/{name}": value for name, value in on_trained.items()}
+        yield {name: value for name, value in found.items() if lacks(name)}

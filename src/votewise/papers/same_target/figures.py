@@ -24,6 +24,9 @@ BRIER = {"correctness": "of the top class's correctness", "shares": "of people's
 BRIER_PARTS = ("reliability", "resolution")
 KIND_OF_MAP = USED["maps"].partition(":")[2]
 
+# Rank correlation of the improvement with the distance of a redraw that no run was trained on.
+OTHER = "js/spearman_of_other_redraw"
+
 
 def gain_by_redraw(name: str, distance: str) -> tuple[Draw, ...]:
     """Gain in bins of distance, on training images where runs kept it, and on held-out images.
@@ -92,9 +95,10 @@ FIGURES: tuple[FigureSpec, ...] = (
         spearman_by_redraw(
             "js",
             **{
-                "train/js/spearman_of_other_redraw": "Spearman with another redraw, training images",
-                "js/spearman_of_other_redraw": "Spearman with another redraw, held-out images",
+                f"train/{OTHER}": "Spearman with another redraw, training images",
+                OTHER: "Spearman with another redraw, held-out images",
                 "train/js/spearman_given_entropy": "Spearman given entropy, training images",
+                f"train/{OTHER}_given_entropy": "Spearman given entropy, another redraw, training images",
             },
         ),
     ),
