@@ -73,6 +73,61 @@ def test_contrasts_are_weighted_sums_by_seed() -> None:
     assert claim_value("nothing", SLS).sample(results).by_seed == {}
 
 
+# Soft NLL at the best and the last epoch, with a temperature fitted, vote ECE and entropy correlation of eight seeds of
+# five votes; where no such number was seen it is made up.
+EIGHT_SEEDS = {
+    "multipass": (0.5849, 0.5888, 0.5533, 0.0489, 0.373),
+    "soft-smoothed": (0.5957, 0.5983, 0.5777, 0.0504, 0.338),
+    "multipass-prior": (0.5613, 0.5640, 0.5600, 0.0252, 0.351),
+    "multipass-crossfit": (0.5541, 0.5564, 0.5511, 0.0232, 0.361),
+}
+PRIOR_SCORES = ("soft_nll_best", "soft_nll_last", "scaled_soft_nll_best", "vote_ece_best", "entropy_correlation_best")
+
+
+def about_priors(rows: Rows) -> dict[str, list[JudgedClaim]]:
+    """What is said of priors, by family."""
+    found: dict[str, list[JudgedClaim]] = {}
+    for one in judge_claims(CLAIMS, of(rows), overlap=OVERLAP):
+        if one.claim.family.startswith("priors"):
+            found.setdefault(one.claim.family, []).append(one)
+    return found
+
+
+def prior_runs(seeds: int, noise: float, means: Mapping[str, Sequence[float]] = EIGHT_SEEDS) -> Rows:
+    """Runs with five votes about these means, each method with noise of its own."""
+    rng = np.random.default_rng(0)
+    return {
+        (method, 5, 1): {
+            name: mean + noise * rng.permutation(np.linspace(-1, 1, seeds))
+            for name, mean in zip(PRIOR_SCORES, of_method, strict=True)
+        }
+        for method, of_method in means.items()
+    }
+
+
+def test_what_is_said_of_priors_is_what_eight_seeds_gave() -> None:
+    found = about_priors(prior_runs(10, 0.003))
+    assert {family: len(each) for family, each in found.items()} == {
+        "priors, 5 votes": 12, "priors, 10 votes": 12, "priors, as before": 4,
+    }  # fmt: skip
+    assert {one.verdict for one in (*found["priors, 5 votes"], *found["priors, as before"])} == {"confirmed"}
+    assert {one.verdict for one in found["priors, 10 votes"]} == {"not run"}
+    assert {one.claim.source for each in found.values() for one in each} == {"ours"}
+    five, ten = (["".join(one.claim.text.split()[3:]) for one in found[f"priors, {votes} votes"]] for votes in (5, 10))
+    assert five == ten
+
+
+def test_what_is_said_of_priors_can_turn_out_wrong_or_open() -> None:
+    turned = dict(zip(EIGHT_SEEDS, list(EIGHT_SEEDS.values())[::-1], strict=True))
+    found = about_priors(prior_runs(10, 0.003, turned))
+    directional = [one for one in found["priors, 5 votes"] if " is below " in one.claim.text]
+    assert len(directional) == 10
+    assert {one.verdict for one in directional} == {"contradicted"}
+    assert {one.verdict for one in found["priors, as before"]} == {"contradicted"}
+    for few, noise in ((2, 0.003), (10, 0.2)):
+        assert {one.verdict for one in about_priors(prior_runs(few, noise))["priors, 5 votes"]} == {"undecided"}
+
+
 def test_logarithms_leave_out_numbers_that_have_none() -> None:
     results = of({("sls", None, 1): {"a": [1.0, 0.0, -2.0]}})
     assert Contrast(((1.0, "a", SLS),), log=True).sample(results).by_seed == {0: 0.0}

@@ -127,12 +127,8 @@ CHOICES = (
         "nearness", "95 % of its best",
         {"loss at most best / 0.95": "quotient", "loss at most 1.05 best": "excess", "95 % of the way down": "descent"},
         "95 % of the way down",
-        (
-            choice_entry(
-                "epochs SLS is earlier", "near_best/{nearness}", runs("soft"), "quoted", "near_best_earlier", "sls",
-                less=runs("sls"),
-            ),
-        ),
+        (choice_entry("epochs SLS is earlier", "near_best/{nearness}", runs("soft"), "quoted", "near_best_earlier",
+                      "sls", less=runs("sls")),),
         usual="loss at most best / 0.95",
     ),
 )  # fmt: skip

@@ -34,17 +34,9 @@ def paper_recipe() -> TrainConfig:
     from votewise.training import TrainConfig
 
     return TrainConfig(
-        epochs=200,
-        batch_size=128,
-        optimizer="sgd",
-        learning_rate=0.1,
-        weight_decay=5e-4,
-        momentum=0.9,
-        crop=4,
-        flip=True,
-        mean=(0.4914, 0.4822, 0.4465),
-        std=(0.2470, 0.2435, 0.2616),
-    )
+        epochs=200, batch_size=128, optimizer="sgd", learning_rate=0.1, weight_decay=5e-4, momentum=0.9, crop=4,
+        flip=True, mean=(0.4914, 0.4822, 0.4465), std=(0.2470, 0.2435, 0.2616),
+    )  # fmt: skip
 
 
 def tiny_paper_recipe() -> TrainConfig:

@@ -100,10 +100,8 @@ def paper_detection(outliers: str, *scores: str) -> tuple[Axis, ...]:
 def paper_detection_pairings(table: str, outliers: str, *alternatives: str) -> tuple[Pairing, ...]:
     """SLS against soft labels by each detection score; the paper's p-values are one-sided."""
     return tuple(
-        Pairing(
-            runs("sls"), runs("soft"), column.title, column.number, alternative, lower_is_better=False,
-            key=(table, "sls", *column.key) if alternative == "greater" else (),
-        )
+        Pairing(runs("sls"), runs("soft"), column.title, column.number, alternative, lower_is_better=False,
+                key=(table, "sls", *column.key) if alternative == "greater" else ())
         for column in paper_detection(outliers, *DETECTION)
         for alternative in alternatives
     )  # fmt: skip
@@ -182,10 +180,8 @@ TABLES = (
     TableSpec(
         "table-6", "largest curvature with few votes per item",
         tuple(
-            Entry(
-                f"{NAMES[method]}, {votes} votes", f"λmax, {part}", f"best/{part}/largest", runs(method, votes),
-                ("table-6", method, 5, f"{printed}/{votes}"),
-            )
+            Entry(f"{NAMES[method]}, {votes} votes", f"λmax, {part}", f"best/{part}/largest", runs(method, votes),
+                  ("table-6", method, 5, f"{printed}/{votes}"))
             for votes in SWEEP
             for method in BOTH
             for part, printed in SLICES.items()
@@ -222,49 +218,28 @@ TABLES = (
 
 EARLIER = "epochs SLS is earlier than soft labels"
 QUOTED = TableSpec(
-    "scalars",
-    "numbers quoted in the text",
+    "scalars", "numbers quoted in the text",
     (
         # The votes on the held-out images are the same for all methods.
-        Entry(
-            "entropy of the votes", "held-out images", "soft_nll_best", runs("soft"), ("quoted", "entropy", "votes"),
-            less=("kl_best", runs("soft")),
-        ),
-        *(
-            Entry("smooth ECE", NAMES[method], "smooth_ece_best", runs(method), ("quoted", "smooth_ece", method))
-            for method in ("sls", "soft", "majority")
-        ),
-        *(
-            Entry(
-                "soft NLL of SLS by period", f"{hold} epoch{'s' * (hold > 1)}", "soft_nll_best",
-                runs("sls", hold=hold, first=5), ("quoted", "resampling", str(hold)),
-            )
-            for hold in HOLDS
-        ),
-        Entry(
-            "Spearman of entropy and gradient variance", NAMES["sls"], "gradient/{gradient}", runs("sls"),
-            ("quoted", "gradient_spearman", "sls"),
-        ),
-        *(
-            Entry(EARLIER, words, number, runs("soft"), ("quoted", printed, "sls"), less=(number, runs("sls")))
-            for number, words, printed in (
-                ("near_best/{nearness}", "near its best", "near_best_earlier"),
-                ("best_epoch", "at its best", "best_earlier"),
-            )
-        ),
-        *(
-            Entry(
-                f"Grad-CAM between seeds, {words}", NAMES[method], f"{method}.{{maps}}{high}", {},
-                ("quoted", f"maps{high}", method),
-            )
-            for high, words in (("", "all images"), ("_high", "the fifth of highest entropy"))
-            for method in BOTH
-        ),
+        Entry("entropy of the votes", "held-out images", "soft_nll_best", runs("soft"), ("quoted", "entropy", "votes"),
+              less=("kl_best", runs("soft"))),
+        *(Entry("smooth ECE", NAMES[method], "smooth_ece_best", runs(method), ("quoted", "smooth_ece", method))
+          for method in ("sls", "soft", "majority")),
+        *(Entry("soft NLL of SLS by period", f"{hold} epoch{'s' * (hold > 1)}", "soft_nll_best",
+                runs("sls", hold=hold, first=5), ("quoted", "resampling", str(hold)))
+          for hold in HOLDS),
+        Entry("Spearman of entropy and gradient variance", NAMES["sls"], "gradient/{gradient}", runs("sls"),
+              ("quoted", "gradient_spearman", "sls")),
+        *(Entry(EARLIER, words, number, runs("soft"), ("quoted", printed, "sls"), less=(number, runs("sls")))
+          for number, words, printed in (("near_best/{nearness}", "near its best", "near_best_earlier"),
+                                         ("best_epoch", "at its best", "best_earlier"))),
+        *(Entry(f"Grad-CAM between seeds, {words}", NAMES[method], f"{method}.{{maps}}{high}", {},
+                ("quoted", f"maps{high}", method))
+          for high, words in (("", "all images"), ("_high", "the fifth of highest entropy"))
+          for method in BOTH),
         Entry("barrier", "SLS to soft labels", "barrier:plain.heights", {}, ("quoted", "barrier", "sls")),
-        *(
-            Entry("CKA between seeds", NAMES[method], f"{method}.{{features}}:cka", {}, ("quoted", "cka", method))
-            for method in BOTH
-        ),
+        *(Entry("CKA between seeds", NAMES[method], f"{method}.{{features}}:cka", {}, ("quoted", "cka", method))
+          for method in BOTH),
     ),
     notes=(
         "The paper prints no SD of these: distances are in units of ours. Similarity of maps and features is the mean "
@@ -272,26 +247,37 @@ QUOTED = TableSpec(
     ),
 )  # fmt: skip
 
-# Compared with multipass by every score but accuracy; all methods of the suite by soft NLL, with soft labels as well.
-SMOOTHED = ("soft-smoothed", "dirichlet-fitted")
+# Few votes beyond the paper: all methods of the suites "sparse" and "priors", by every score at both epochs. All are
+# compared with soft labels and multipass by soft NLL, and smoothed shares and priors with multipass by the others.
+SPARSE_METHODS = tuple(dict.fromkeys((*SUITES["sparse"].methods, *SUITES["priors"].methods)))
+SMOOTHED = ("soft-smoothed", "dirichlet-fitted", "multipass-prior", "multipass-crossfit")
+SPARSE_SCORES = {
+    "soft_nll": "soft NLL", "scaled_soft_nll": "soft NLL, temperature fitted", "vote_ece": "vote ECE", "ece": "ECE",
+    "entropy_correlation": "entropy correlation", "accuracy": "accuracy",
+}  # fmt: skip
 SPARSE = TableSpec(
-    "sparse", "beyond the paper, smoothed vote shares with few votes",
+    "sparse", "beyond the paper, few votes with smoothed shares and priors",
     tuple(
-        Entry(f"{NAMES[method]}, {votes} votes", SCORES[score].title, SCORES[score].number, runs(method, votes))
+        Entry(f"{NAMES[method]}, {votes} votes{when}", title, f"{number}_{at}", runs(method, votes))
+        for at, when in (("best", ""), ("last", ", last epoch"))
         for votes in SUITES["sparse"].votes
-        for method in SUITES["sparse"].methods
-        for score in ("soft_nll", "scaled", "accuracy", "ece", "entropy_correlation")
+        for method in SPARSE_METHODS
+        for number, title in SPARSE_SCORES.items()
     ),
     pairings=tuple(
-        paper_pairing(runs(method, votes), runs(other, votes), score)
+        Pairing(runs(method, votes), runs(other, votes), title, f"{number}_best",
+                lower_is_better=number != "entropy_correlation")
         for votes in SUITES["sparse"].votes
-        for score in ("soft_nll", "scaled", "ece", "entropy_correlation")
-        for other in (("soft", "multipass") if score == "soft_nll" else ("multipass",))
-        for method in (SUITES["sparse"].methods if score == "soft_nll" else SMOOTHED)
+        for number, title in SPARSE_SCORES.items() if number != "accuracy"
+        for other in (("soft", "multipass") if number == "soft_nll" else ("multipass",))
+        for method in (SPARSE_METHODS if number == "soft_nll" else SMOOTHED)
         if method not in ("soft", other)
     ),
     notes=(
         "Smoothed: 0.9 of the share and 0.1 spread evenly. Dirichlet: one more vote, spread over all classes, or as "
-        "many as fit the votes of all items. p is raw.",
+        "many as fit the votes of all items. Inside multipass a prior is mixed with the vote of each epoch: the fitted "
+        "one, or one of each item's own, made of predictions by models that did not see its votes. Vote ECE: mean "
+        "confidence against the share of votes for the predicted class, in bins of equal mass. p is raw; pairs are of "
+        "seeds that both have. Some runs did not record all numbers of the last epoch.",
     ),
 )  # fmt: skip
