@@ -322,7 +322,7 @@ def record_training(
     if len(split.held_out):
         curves |= _training_curves(material, split, outcome)
         for at, logits in scored.items():
-            numbers |= {f"{name}_{at}": value for name, value in measure(material, split.held_out, logits).items()}
+            numbers |= {f"{name}_{at}": value for name, value in score_run(material, split.held_out, logits).items()}
         if first:
             numbers |= _scaled(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
     arrays: dict[str, Any] = {"held_out": split.held_out, **{f"{at}_logits": logits for at, logits in scored.items()}}
@@ -331,7 +331,7 @@ def record_training(
         curves["selection_own_loss"] = own
         # This epoch may be neither the best nor the last, so its logits are in the precision of training.
         of_own = outcome.logits[own.argmin()][first:]
-        numbers |= {f"{name}_own": value for name, value in measure(material, split.held_out, of_own).items()}
+        numbers |= {f"{name}_own": value for name, value in score_run(material, split.held_out, of_own).items()}
         numbers["own_epoch"] = own.argmin() + 1.0
         arrays["own_logits"] = of_own.astype(np.float16)
     of_training = metrics.soft_nll_per_item(material.votes.probs[split.train], softmax(outcome.train_logits))
@@ -375,7 +375,7 @@ def digest_of_trained_weights(weights: State) -> str:
     return digest.hexdigest()
 
 
-def measure(material: Prepared, rows: IntArray, logits: Any) -> dict[str, float]:
+def score_run(material: Prepared, rows: IntArray, logits: Any) -> dict[str, float]:
     """Every metric of a run on some rows, from its logits for them."""
     reference, probs = _scoring_reference(material, rows), softmax(logits)
     return {name: metric.of(reference, probs) for name, metric in metrics.METRICS.items()}

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from votewise._checks import check_choice
-from votewise.cli import options
-from votewise.cli.groups import grouped_options
-from votewise.cli.inputs import Device, InputOptions, print_item_column_note
-from votewise.cli.options import Json, Quiet, SafeCells
+from votewise.cli import options, printing
+from votewise.cli.input_options import Device, InputOptions, print_item_column_note
+from votewise.cli.options import Json, Quiet, SafeCells, grouped_options
 
 
 @grouped_options
@@ -47,20 +46,20 @@ def predict_command(
     check_prediction_path(output)
     options.check_overwrites([output], [model, path])
     silent = quiet or as_json
-    with options.progress_bars(silent) as display:
+    with printing.progress_bars(silent) as display:
         found = predict_file(
             model, kind, path, item=item, text_column=inputs.text_columns, temperature=temperature, device=device,
             track=display.track,
         )  # fmt: skip
     for sentence in found.notes:
-        options.print_note(sentence, silent)
+        printing.print_note(sentence, silent)
     classes, items = found.config.classes, len(found.probs)
     write_predictions(output, found.item_ids, classes, found.probs, safe_cells=safe_cells)
     if output.suffix.lower() != ".npy":
         print_item_column_note(classes, silent)
     if as_json:
         about = {"output": str(output), "items": items, "classes": classes, "model": str(model)}
-        options.print_json({**about, "temperature": found.config.temperature, "notes": found.notes})
+        printing.print_json({**about, "temperature": found.config.temperature, "notes": found.notes})
     else:
         size = f"{counted(items, 'item')} x {counted(len(classes), 'class', 'classes')}"
-        options.say(f"{output}: {size} ({', '.join(classes)})")
+        printing.say(f"{output}: {size} ({', '.join(classes)})")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli import options
+from votewise.cli import printing
 from votewise.cli.options import Json, Quiet, Runs
 from votewise.cli.show import reserved_page
 
@@ -43,5 +43,5 @@ def report_command(
         )  # fmt: skip
         page.write(document)
     for sentence in document.data["notes"][len(document.data["failed"]) :]:
-        options.print_note(sentence, quiet or as_json)
+        printing.print_note(sentence, quiet or as_json)
     page.show({"runs": len(records)}, quiet=quiet)

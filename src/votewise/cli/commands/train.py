@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from votewise._files import whole_file
-from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
-from votewise.cli.inputs import InputOptions, ModelOptions, TrainingOptions, print_item_column_note
-from votewise.cli.options import Json, Quiet, SafeCells
+from votewise.cli import options, printing
+from votewise.cli.input_options import InputOptions, ModelOptions, TrainingOptions, print_item_column_note
+from votewise.cli.options import Json, Quiet, SafeCells, grouped_options
+from votewise.cli.reading_options import ReadingOptions, VotesFile
 
 
 @grouped_options
@@ -44,14 +44,14 @@ def train_command(
     options.check_overwrites([output, wanted.predictions], [votes_file, path])
     # Both files are reserved first: a path that cannot be written should fail before the work.
     with nullcontext() if wanted.predictions is None else whole_file(wanted.predictions) as table:
-        with whole_file(output) as partial, options.progress_bars(silent) as display:
+        with whole_file(output) as partial, printing.progress_bars(silent) as display:
             votes = reading.load(votes_file, quiet=quiet)
             _, data = read_own_data(
                 votes, kind, path, model, name=votes_file.stem, item=reading.item, text_column=inputs.text_columns,
                 missing=training.missing_inputs, track=display.track,
             )  # fmt: skip
             for sentence in data.notes:
-                options.print_note(sentence, silent)
+                printing.print_note(sentence, silent)
             run = wanted.run(data, default_recipe(data, **training.recipe), run_label(name, kind))
             bar = display.add_task("training", total=run.recipe.epochs * (1 + wanted.refit))
             trained = train_model(
@@ -65,14 +65,14 @@ def train_command(
             write_predictions(table, ids, data.votes.classes, trained.probs, suffix=suffix, safe_cells=safe_cells)
             print_item_column_note(data.votes.classes, silent)
     for sentence in trained.doubts:
-        options.print_note(sentence, quiet=False)  # even if quiet: JSON has no infinity, so null needs an explanation
+        printing.print_note(sentence, quiet=False)  # even if quiet: JSON has no infinity, so null needs an explanation
     if as_json:
         told = {"model": str(output), **trained.about, "predictions": table and str(wanted.predictions)}
         metrics = trained.scores and asdict(trained.scores)["metrics"]
-        options.print_json({**told, "metrics": metrics, "notes": (*data.notes, *trained.doubts)})
+        printing.print_json({**told, "metrics": metrics, "notes": (*data.notes, *trained.doubts)})
     else:
-        options.say(f"{output}: {trained.in_words()}")
+        printing.say(f"{output}: {trained.in_words()}")
         if trained.scores is not None:
             if wanted.refit:
-                options.say("The scores are those of the model that chose the epoch, which had not seen these items:")
-            options.print_scores(trained.scores, "held-out item", true_labels=False)
+                printing.say("The scores are those of the model that chose the epoch, which had not seen these items:")
+            printing.print_scores(trained.scores, "held-out item", true_labels=False)

@@ -12,8 +12,8 @@ import typer
 from votewise._checks import check_choice, check_number
 from votewise._errors import InputError
 from votewise._options import join_label, split_label
-from votewise.cli import options
-from votewise.cli.groups import option
+from votewise.cli import printing
+from votewise.cli.options import option
 from votewise.delivery.methods import METHODS, parse_method
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def print_item_column_note(classes: Sequence[str], quiet: bool) -> None:
 
     if must_name_item(classes):
         column = item_column(classes)
-        options.print_note(
+        printing.print_note(
             "a class has the same name as an item column. To score these predictions, rename the item column to "
             f"{column!r} in the votes and pass --item {column}.",
             quiet,
