@@ -83,7 +83,7 @@ program = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_program_options": ["-h", "--help"]},
 )
 for _name, _line in COMMANDS.items():
     program.command(_name, help=_line, cls=_LazyCommand)(lambda: None)
@@ -98,7 +98,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @program.callback()
-def _options(
+def _program_options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,

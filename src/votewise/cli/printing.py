@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that JSON cannot write (NaN, infinity) as null."""
     # JSON escapes all characters beyond ASCII, and of those that terminals act on all but one.
-    say(json.dumps(_plain(value)).replace("\x7f", "\\u007f"))
+    say(json.dumps(_printable_as_json(value)).replace("\x7f", "\\u007f"))
 
 
 def print_note(message: str, quiet: bool) -> None:
@@ -149,11 +149,11 @@ def progress_bars(quiet: bool) -> Iterator[Progress]:
         yield display
 
 
-def _plain(value: Any) -> Any:
+def _printable_as_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
+        return {name: _printable_as_json(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
+        return [_printable_as_json(inner) for inner in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

@@ -79,7 +79,7 @@ class ReadingOptions:
         del values["no_header"], values["label_bins"]
         values["reading"] = None if self.reading is None else Reading.load(self.reading)
         values["classes"] = names_in(self.classes) or None
-        values["bins"] = None if self.label_bins is None else _bins(self.label_bins)
+        values["bins"] = None if self.label_bins is None else _label_bins_option(self.label_bins)
         values["header_rows"] = 0 if self.no_header else self.header_rows
         votes = read_votes(file, **values)
         for sentence in votes.notes:
@@ -87,7 +87,7 @@ class ReadingOptions:
         return votes
 
 
-def _bins(text: str) -> int | list[float]:
+def _label_bins_option(text: str) -> int | list[float]:
     """A number of bins, or their edges."""
     try:
         edges = [float(part) for part in text.split(",")]

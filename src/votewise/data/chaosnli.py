@@ -46,11 +46,11 @@ def load_chaosnli(part: str, folder: Path | None = None) -> Dataset:
     records = load_tree(path)
     assert isinstance(records, list), "votes were read from a list"
     form = InputForm(text_column=_STORIES if part == "alphanli" else _PAIR)
-    texts = Texts(votes.item_ids, tuple(_pair(record, part) for record in records), form)
+    texts = Texts(votes.item_ids, tuple(_pair_of_chaosnli(record, part) for record in records), form)
     return join_inputs(votes, texts, name=name, notes=notes_on_release_files(name, {path.name: path.read_bytes()}))
 
 
-def _pair(record: dict[str, Any], part: str) -> tuple[str, str]:
+def _pair_of_chaosnli(record: dict[str, Any], part: str) -> tuple[str, str]:
     if part == "alphanli":
         start, end, first, second = _texts_of_example(record, "obs1", "obs2", "hyp1", "hyp2")
         return f"{start} {first} {end}", f"{start} {second} {end}"

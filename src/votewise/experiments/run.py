@@ -324,7 +324,7 @@ def record_training(
         for at, logits in scored.items():
             numbers |= {f"{name}_{at}": value for name, value in score_run(material, split.held_out, logits).items()}
         if first:
-            numbers |= _scaled(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
+            numbers |= _scaled_scores(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
     arrays: dict[str, Any] = {"held_out": split.held_out, **{f"{at}_logits": logits for at, logits in scored.items()}}
     if job.own_targets is not None and len(split.held_out):
         own = np.array([metrics.soft_nll(job.own_targets, softmax(epoch[:first])) for epoch in outcome.logits])
@@ -396,7 +396,7 @@ def softmax(logits: Any) -> FloatArray:
     return np.asarray(scipy.special.softmax(np.asarray(logits, dtype=np.float64), axis=-1))
 
 
-def _scaled(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict[str, float]:
+def _scaled_scores(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict[str, float]:
     """Soft NLL with a temperature that the items which chose the epoch fit, and that temperature, by epoch."""
     shares, first = material.votes.probs, len(split.selection)
     numbers: dict[str, float] = {}

@@ -219,10 +219,10 @@ def train_model(
     model.load_state_dict(trained.best if at == "best" else trained.last)
     model = model.to(chosen_device)
     if temperature:
-        of_chosen = _logits(model, config, data.inputs[split.selection])
+        of_chosen = _model_logits(model, config, data.inputs[split.selection])
         _refuse_diverged(model, of_chosen, epoch)
         config = replace(config, temperature=fit_temperature(data.votes.probs[split.selection], of_chosen))
-    of_held_out = _logits(model, config, data.inputs[split.held_out])
+    of_held_out = _model_logits(model, config, data.inputs[split.held_out])
     _refuse_diverged(model, of_held_out, epoch)
     probs = scaled_softmax(of_held_out, config.temperature) if len(of_held_out) else of_held_out
     rows = job.train
@@ -312,10 +312,10 @@ def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> 
         config: says how images are normalised, and what the logits are divided by.
         inputs: (N, ...), as in `Prepared`.
     """
-    return scaled_softmax(logits, config.temperature) if len(logits := _logits(model, config, inputs)) else logits
+    return scaled_softmax(logits, config.temperature) if len(logits := _model_logits(model, config, inputs)) else logits
 
 
-def _logits(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> FloatArray:
+def _model_logits(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> FloatArray:
     """Logits (N, K) float64 before any temperature."""
     import torch
 

@@ -65,10 +65,10 @@ def paper_improvement_by_redraw(gain: FloatArray, people: Votes, votes: int, see
     """
     from votewise.diagnostics import high_disagreement_slices
 
-    js, l1 = _distances(people, people.subsample(votes, seed=seed).probs)
+    js, l1 = _redraw_distances(people, people.subsample(votes, seed=seed).probs)
     high = high_disagreement_slices(people.probs)["top-20%"]
     entropy = rankable(metrics.entropy_per_item(people.probs))
-    other, _ = _distances(people, people.subsample(votes, seed=seed + _OTHER_REDRAW).probs)
+    other, _ = _redraw_distances(people, people.subsample(votes, seed=seed + _OTHER_REDRAW).probs)
     return {
         "entropy/spearman": metrics.spearman(entropy, rankable(gain)),
         "js/spearman_given_entropy": _spearman_given(rankable(js), rankable(gain), entropy),
@@ -80,7 +80,7 @@ def paper_improvement_by_redraw(gain: FloatArray, people: Votes, votes: int, see
     }
 
 
-def _distances(people: Votes, redrawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _redraw_distances(people: Votes, redrawn: FloatArray) -> tuple[FloatArray, FloatArray]:
     """JS distance (the root of the divergence, from 0 to 1) and L1 distance of each image's redraw from all votes."""
     js = np.sqrt(rankable(metrics.jsd_per_item(people.probs, redrawn)) / math.log(2))
     return js, metrics.manhattan_per_item(people.probs, redrawn)

@@ -197,7 +197,8 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
 
     # Pictures and items.
     learning = {
-        method: _band(method, np.arange(1, epochs + 1), [line[:epochs] for line in lines[method]]) for method in lines
+        method: _mean_curve(method, np.arange(1, epochs + 1), [line[:epochs] for line in lines[method]])
+        for method in lines
     }
     reliability = {
         method: Curve(method, band.confidence, band.share, band.low, band.high)
@@ -230,7 +231,7 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
     )  # fmt: skip
 
 
-def _band(name: str, x: npt.NDArray[Any], lines: Sequence[FloatArray]) -> Curve:
+def _mean_curve(name: str, x: npt.NDArray[Any], lines: Sequence[FloatArray]) -> Curve:
     """The mean of some lines, from the lowest to the highest."""
     stack = np.stack(lines)
     return Curve(name, x.astype(np.float64), stack.mean(axis=0), stack.min(axis=0), stack.max(axis=0))

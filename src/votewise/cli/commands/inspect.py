@@ -41,7 +41,7 @@ def inspect_command(
         return
     printing.print_note(f"read as {votes.provenance}.", quiet)
     if votes.reading is not None:
-        printing.print_note(f"{votes.reading.sentence} · {_examples(votes)}", quiet)
+        printing.print_note(f"{votes.reading.sentence} · {_example_votes_in_words(votes)}", quiet)
     printing.print_grid([(f"[bold]{name}[/bold]", text) for name, text in seen.facts().items()])
     screen = printing.console()
     screen.print(f"\n[bold]{len(seen.classes)} classes, mean share of the votes[/bold]")
@@ -56,7 +56,7 @@ def inspect_command(
     printing.print_encoder_note(quiet)
 
 
-def _examples(votes: Votes) -> str:
+def _example_votes_in_words(votes: Votes) -> str:
     """The first votes in a few words."""
     rows = long_table(votes).head(3).rows()
     return "first: " + "; ".join(", ".join(map(str, row)) for row in rows)
