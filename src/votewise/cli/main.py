@@ -83,7 +83,7 @@ program = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_program_options": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _line in COMMANDS.items():
     program.command(_name, help=_line, cls=_LazyCommand)(lambda: None)

@@ -58,12 +58,11 @@ def paper_numbers_of_results(results: Results, row: int, data: Prepared) -> Iter
     newest = "js/spearman_of_other_redraw_given_entropy"
     for soft in results.rows({**run, "method": "soft"}):
         log_probs_of_soft, loss_of_soft, loss = predicted[soft], losses[soft], losses[row]
-        found: Numbers = {}
+        found: dict[str, float] = {}
         if log_probs is not None and log_probs_of_soft is not None and lacks(newest):
             scores = [metrics.soft_nll_per_item(people.probs, softmax(one)) for one in (log_probs_of_soft, log_probs)]
-            found = vote_statistics.paper_improvement_by_redraw(
-                scores[0] - scores[1], people, run["votes"], run["seed"]
-            )
+            gain = scores[0] - scores[1]
+            found |= vote_statistics.paper_improvement_by_redraw(gain, people, run["votes"], run["seed"])
         if loss is not None and loss_of_soft is not None and lacks(f"train/{newest}"):
             gain = loss_of_soft.astype(np.float64) - loss.astype(np.float64)
             trained = data.votes.take(train)
