@@ -17,7 +17,7 @@ from votewise import InputError
 from votewise.cli.main import main
 from votewise.data import Dataset, Prepared
 from votewise.data.images import ImageArrays
-from votewise.papers.blocks import cell_grid, cell_lines
+from votewise.papers.cells import cell_grid, cell_lines
 from votewise.papers.pages import BEGIN, END, paper_page_document, paper_part_names, read_findings, write_paper_page
 from votewise.papers.paper import Paper
 from votewise.papers.same_target import PAPER

@@ -21,7 +21,7 @@ SafeCells = Annotated[
 Runs = Annotated[Path, typer.Argument(metavar="RUNS", help="Folder of recorded runs.", show_default=False)]
 
 
-def check_overwrites(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+def check_output_options(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse to write over a file that is read."""
     read = [path for path in inputs if path is not None and path.exists()]
     for output in outputs:

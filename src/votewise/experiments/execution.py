@@ -10,7 +10,6 @@ from votewise._errors import InputError, VotewiseError
 from votewise.data import Outliers
 from votewise.data.dataset import Prepared
 from votewise.experiments.backends import Backend, Event, Finished, Note, Started, Tell, Training, find_backend
-from votewise.experiments.grid import expected_training_items, helper_store, missing_runs, stored_records
 from votewise.experiments.measure import (
     Measurement,
     Plan,
@@ -20,6 +19,7 @@ from votewise.experiments.measure import (
     missing_measurements,
     runs_to_repeat,
 )
+from votewise.experiments.planning import expected_training_items, helper_store, missing_runs, stored_records
 from votewise.experiments.run import (
     HelperFailedError,
     Run,

@@ -377,7 +377,7 @@ def common_checkpoint_epoch(run: Run) -> int:
     return max(round(_COMMON_SHARE * run.recipe.epochs) - 1, 0)
 
 
-def items_measured_in_all_runs(data: Prepared, *, items: int = 1000) -> IntArray:
+def common_measured_items(data: Prepared, *, items: int = 1000) -> IntArray:
     """Rows, ascending, on which the features and maps of all runs are compared, whichever rows they were trained on."""
     n_items = data.votes.n_items
     return np.sort(stream_generator(0, "shared-items").permutation(n_items)[: min(items, n_items)])
@@ -446,7 +446,7 @@ def measure_features(subject: MeasuredRun, weights: Weights, plan: Plan) -> tupl
     model = subject.model(weights["best"])
     arrays: Arrays = {}
     layer_of = find_model(subject.run.model, subject.data.kind).last_maps
-    for name, rows in (("held_out", subject.split.held_out), ("shared", items_measured_in_all_runs(subject.data))):
+    for name, rows in (("held_out", subject.split.held_out), ("shared", common_measured_items(subject.data))):
         inputs = subject.network_inputs(rows)
         with _fast_arithmetic():
             outputs = collect_outputs(model, inputs)

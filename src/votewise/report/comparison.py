@@ -12,7 +12,7 @@ from votewise._checks import check_choice
 from votewise._errors import InputError, VotewiseError
 from votewise._text import counted, format_difference, format_number, format_p, listed
 from votewise.records import ItemData, Results
-from votewise.report.conditions import PRIMARY, comparable_conditions, comparable_runs, row_name, setting_in_words
+from votewise.report.comparable import PRIMARY, comparable_conditions, comparable_runs, row_name, setting_in_words
 from votewise.report.document import Block, Document, Figure, Items, Panel, Table, Text
 from votewise.report.findings import Column, Findings, MethodFindings, findings_of
 from votewise.report.verdict import advice_on, coverage_sentence, verdict

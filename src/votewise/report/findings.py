@@ -14,7 +14,7 @@ from votewise._checks import FloatArray, IntArray
 from votewise.metrics import METRICS, entropy_per_item, headlines, soft_nll
 from votewise.metrics.calibration import vote_reliability_over_runs
 from votewise.records import ItemData, Results
-from votewise.report.conditions import PRIMARY, Condition
+from votewise.report.comparable import PRIMARY, Condition
 from votewise.report.document import Curve, Item
 from votewise.report.items import hardest_items
 from votewise.statistics import LearningShape, PairedTest, Sample, Spread, adjusted, learning_shape, paired_test

@@ -10,11 +10,11 @@ import typer
 
 from votewise.cli import options, printing
 from votewise.cli.comparison_options import ComparisonOptions, RunOptions
+from votewise.cli.documents import reserved_page
 from votewise.cli.input_options import InputOptions, TrainingOptions
 from votewise.cli.options import Json, Quiet, grouped_options
 from votewise.cli.reading_options import ReadingOptions, VotesFile
 from votewise.cli.run_display import run_display
-from votewise.cli.show import reserved_page
 
 
 @grouped_options
@@ -42,7 +42,7 @@ def compare_command(
     silent = quiet or as_json
     (kind, path), text_column = inputs.place(), inputs.text_columns
     changes, store = training.recipe, kept.store()
-    options.check_overwrites([output], [votes_file, path])
+    options.check_output_options([output], [votes_file, path])
     name = training.model_option(kind)
     model, label, methods = find_model(name, kind), run_label(name, kind), parse_methods(compared.methods)
     grid = default_grid(methods, compared.seeds, model=label, held_out=compared.held_out, at=compared.at)

@@ -38,7 +38,7 @@ def convert_command(
         raise InputError("convert needs a table to write", "got none", "Name it with --output, or pass --dry-run")
     if output is not None:
         check_table_path(output)
-        options.check_overwrites([output, output.with_suffix(".reading.toml")], [votes_file, reading.reading])
+        options.check_output_options([output, output.with_suffix(".reading.toml")], [votes_file, reading.reading])
     votes = reading.load(votes_file, quiet=quiet)
     plan = votes.reading
     table = long_table(votes)

@@ -49,7 +49,7 @@ def deliver_command(
     if hold > 1:
         chosen["hold"] = hold
     check_array_path(output)
-    options.check_overwrites([output], [votes_file])
+    options.check_output_options([output], [votes_file])
     votes = reading.load(votes_file, quiet=quiet)
     written = None if row.gives == "fixed" else epochs
     with printing.progress_bars(quiet or as_json) as display:

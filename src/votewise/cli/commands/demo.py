@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from votewise.cli import options
+from votewise.cli.documents import reserved_page
 from votewise.cli.options import Json, Quiet
 from votewise.cli.run_display import run_display
-from votewise.cli.show import reserved_page
 
 
 def demo_command(

@@ -44,7 +44,7 @@ def predict_command(
     kind, path = inputs.place()
     check_choice("--device", device, DEVICES)
     check_prediction_path(output)
-    options.check_overwrites([output], [model, path])
+    options.check_output_options([output], [model, path])
     silent = quiet or as_json
     with printing.progress_bars(silent) as display:
         found = predict_file(

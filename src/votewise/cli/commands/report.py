@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from votewise.cli import printing
+from votewise.cli.documents import reserved_page
 from votewise.cli.options import Json, Quiet, Runs
-from votewise.cli.show import reserved_page
 
 
 def report_command(

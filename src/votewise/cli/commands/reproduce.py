@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from votewise.cli import options, printing
+from votewise.cli.documents import print_document
 from votewise.cli.options import Json, Quiet, grouped_options
 from votewise.cli.paper_options import ResultOptions, WorkOptions
 from votewise.cli.run_display import run_display
-from votewise.cli.show import print_document
 from votewise.papers import PAPERS, find_paper
 
 

@@ -41,7 +41,7 @@ def train_command(
     kind, path = inputs.place()
     model = find_model(name := training.model_option(kind), kind)
     wanted.check(output)
-    options.check_overwrites([output, wanted.predictions], [votes_file, path])
+    options.check_output_options([output, wanted.predictions], [votes_file, path])
     # Both files are reserved first: a path that cannot be written should fail before the work.
     with nullcontext() if wanted.predictions is None else whole_file(wanted.predictions) as table:
         with whole_file(output) as partial, printing.progress_bars(silent) as display:

@@ -32,7 +32,7 @@ Numbers = dict[str, float]
 Series = dict[str, FloatArray]
 
 
-def paper_reliability(record: RunRecord, data: Prepared) -> tuple[Numbers, Series]:
+def derive_reliability(record: RunRecord, data: Prepared) -> tuple[Numbers, Series]:
     """Accuracy by confidence, parts of the Brier score (of correctness, of people's shares), and ECE by bins."""
     rows, probs = record.arrays["held_out"], softmax(record.arrays["best_logits"])
     labels, people = data.hard_labels[rows], data.votes.probs[rows]
@@ -46,12 +46,12 @@ def paper_reliability(record: RunRecord, data: Prepared) -> tuple[Numbers, Serie
     return numbers, {"reliability_accuracy": curve.accuracy, "reliability_density": curve.density}
 
 
-def paper_confidences() -> FloatArray:
-    """The confidences at which `paper_reliability` gives the accuracy."""
+def derive_confidences() -> FloatArray:
+    """The confidences at which `derive_reliability` gives the accuracy."""
     return metrics.reliability_curve([0], [[1.0, 0.0]], points=_CONFIDENCES).confidence
 
 
-def paper_improvement_by_redraw(gain: FloatArray, people: Votes, votes: int, seed: int) -> Numbers:
+def derive_improvement_by_redraw(gain: FloatArray, people: Votes, votes: int, seed: int) -> Numbers:
     """How much a hard delivery improves on soft labels of the same redrawn votes, by how far the redraw is off.
 
     A redraw says something about the gain only on images that both runs were trained on. On others it is independent
@@ -94,7 +94,7 @@ def _spearman_given(first: FloatArray, second: FloatArray, third: FloatArray) ->
     return (direct - of_first * of_second) / math.sqrt(left) if left > 0 else math.nan
 
 
-def paper_scaled_nll(record: RunRecord, data: Prepared) -> Numbers:
+def derive_scaled_nll(record: RunRecord, data: Prepared) -> Numbers:
     """Soft NLL after temperature scaling, which removes differences in overall confidence, at the best and last epoch.
 
     The temperature of one half of the held-out images is fitted on the other half, and the other way round. Soft NLL is
@@ -127,7 +127,7 @@ def paper_scaled_nll(record: RunRecord, data: Prepared) -> Numbers:
     return numbers
 
 
-def paper_calibration(people: Votes, probs: FloatArray, at: str) -> Numbers:
+def derive_calibration(people: Votes, probs: FloatArray, at: str) -> Numbers:
     """Calibration against the votes, and what perfect calibration would show with as many of them.
 
     Args:
@@ -143,7 +143,7 @@ def paper_calibration(people: Votes, probs: FloatArray, at: str) -> Numbers:
     }
 
 
-def paper_gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) -> tuple[Numbers, Series]:
+def derive_gradient_variance(seed: int, square_length: FloatArray, people: FloatArray) -> tuple[Numbers, Series]:
     """How the variance of the last layer's gradient over drawn labels depends on people's entropy.
 
     The series are the mean entropy, and the middle and the outer tenths of the variance, in equally full bins of the
