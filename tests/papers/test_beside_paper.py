@@ -18,7 +18,14 @@ from votewise.cli.main import main
 from votewise.data import Dataset, Prepared
 from votewise.data.images import ImageArrays
 from votewise.papers.cells import cell_grid, cell_lines
-from votewise.papers.pages import BEGIN, END, paper_page_document, paper_part_names, read_findings, write_paper_page
+from votewise.papers.pages import (
+    BEGIN,
+    END,
+    paper_page_document,
+    paper_part_names,
+    read_page_findings,
+    write_paper_page,
+)
 from votewise.papers.paper import Paper
 from votewise.papers.same_target import PAPER
 from votewise.papers.same_target.tables import runs
@@ -249,7 +256,7 @@ def test_the_page_of_the_docs_is_what_the_results_say(tmp_path: Path) -> None:
     assert END in text
     copy = tmp_path / page.name
     copy.write_text(text, encoding="utf-8")
-    document = paper_page_document(PAPER, read_results(results), read_findings(results))
+    document = paper_page_document(PAPER, read_results(results), read_page_findings(results))
     write_paper_page(document, copy)
     assert copy.read_text(encoding="utf-8") == text, "make paper brings the page up to date"
 

@@ -14,7 +14,7 @@ from votewise.cli.run_display import BackendName
 
 
 @dataclass(frozen=True)
-class WorkOptions:
+class PaperWorkOptions:
     """What is trained and measured, and how."""
 
     suite: Annotated[str, typer.Option(help="Suite of the paper's runs; a wrong name lists them all.")] = "all"
@@ -39,7 +39,7 @@ class WorkOptions:
 
 
 @dataclass(frozen=True)
-class ResultOptions:
+class PaperResultOptions:
     """Which results are shown or written, for which nothing is trained."""
 
     only: Annotated[

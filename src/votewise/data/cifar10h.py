@@ -16,7 +16,7 @@ from votewise._numerics import top_classes
 from votewise.data.batches import read_cifar_batch
 from votewise.data.dataset import Dataset
 from votewise.data.images import ImageArrays
-from votewise.data.inputs import pieces_for_checksum
+from votewise.data.inputs import input_pieces_for_checksum
 from votewise.data.releases import locate_release
 from votewise.votes import Votes, open_source
 
@@ -48,7 +48,7 @@ def load_cifar10h(folder: Path | None = None) -> Dataset:
     # Of images, labels and counts, however they were stored: every stored run is named by it.
     digest = sha256()
     for array in (images, labels.astype("<i8"), counts.astype("<i8")):
-        for piece in pieces_for_checksum(array):
+        for piece in input_pieces_for_checksum(array):
             digest.update(piece)
     data = Dataset("cifar10h", ImageArrays(None, images), votes, digest.hexdigest(), labels)
     agreement = (top_classes(votes.probs) == labels).mean()

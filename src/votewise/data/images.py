@@ -24,7 +24,7 @@ from votewise.data.inputs import (
     InputSource,
     LoadedInputs,
     Track,
-    pieces_for_checksum,
+    input_pieces_for_checksum,
     taken_ids,
 )
 
@@ -140,7 +140,7 @@ class ImageArrays(_Images):
 
     def raw(self, track: Track[int] = iter) -> Iterator[bytes | memoryview]:
         """The array's type, shape and bytes."""
-        return pieces_for_checksum(self.values)
+        return input_pieces_for_checksum(self.values)
 
     def load(self, model: InputModel | None = None, track: Track[int] = iter) -> LoadedInputs:
         """The images as they are, whatever the model's size, or as it encodes them."""

@@ -168,7 +168,7 @@ class InputSource(ABC):
         return None
 
 
-def pieces_for_checksum(values: npt.NDArray[Any]) -> Iterator[bytes | memoryview]:
+def input_pieces_for_checksum(values: npt.NDArray[Any]) -> Iterator[bytes | memoryview]:
     """An array's type, shape and bytes."""
     yield f"{values.dtype.str}{values.shape}".encode()
     yield np.ascontiguousarray(values).data

@@ -18,8 +18,8 @@ from votewise.data.inputs import (
     InputSource,
     LoadedInputs,
     Track,
+    input_pieces_for_checksum,
     name_input_rows,
-    pieces_for_checksum,
     taken_ids,
 )
 from votewise.votes import column_names, find_column, open_source
@@ -61,7 +61,7 @@ class Features(InputSource):
 
     def raw(self, track: Track[int] = iter) -> Iterator[bytes | memoryview]:
         """The table's type, shape and bytes."""
-        return pieces_for_checksum(self.values)
+        return input_pieces_for_checksum(self.values)
 
     def load(self, model: InputModel | None = None, track: Track[int] = iter) -> LoadedInputs:
         """The features as they are."""

@@ -17,7 +17,7 @@ from votewise.experiments.measure import (
     load_weights_to_measure,
     measurement_store,
     missing_measurements,
-    runs_to_repeat,
+    runs_to_measure_again,
 )
 from votewise.experiments.planning import expected_training_items, helper_store, missing_runs, stored_records
 from votewise.experiments.run import (
@@ -25,9 +25,9 @@ from votewise.experiments.run import (
     Run,
     check_votes_for_runs,
     helpers,
+    method_of_run,
     out_of_fold,
     record_failed_run,
-    training_method,
 )
 from votewise.records import RecordStore, RunRecord
 
@@ -93,7 +93,7 @@ def execute(
     lacking: list[Measurement] = []
     if store is not None and measurements:
         lacking = missing_measurements(measurements, store, outliers=outliers, retry_failed=retry_failed)
-        keeper.repeated = runs_to_repeat(lacking, measurements, todo, store)
+        keeper.repeated = runs_to_measure_again(lacking, measurements, todo, store)
     wanted = {*todo, *keeper.repeated}
     todo = [run for run in runs if run in wanted]
     check_votes_for_runs(todo, data.votes)
@@ -212,5 +212,5 @@ def _make_trainings(
             continue
         # What is measured besides, such as a barrier, is measured once everything is trained.
         keep = keep_weights or len(asked) > (not plan.is_empty)
-        trainings.append(Training(run, training_method(run), logits, plan, keep))
+        trainings.append(Training(run, method_of_run(run), logits, plan, keep))
     return trainings

@@ -26,7 +26,7 @@ from votewise.experiments.run import (
     WEIGHTS,
     Run,
     Split,
-    digest_of_trained_weights,
+    digest_of_run_weights,
     model_maker,
     run_environment,
     split_items,
@@ -255,7 +255,7 @@ def measure_runs(
         arrays=arrays,
         environment={
             **run_environment(device),
-            WEIGHTS: " ".join(digest_of_trained_weights(each["best"]) for each in weights),
+            WEIGHTS: " ".join(digest_of_run_weights(each["best"]) for each in weights),
         },
         timing={"seconds": time.perf_counter() - start},
     )
@@ -309,7 +309,7 @@ def missing_measurements(
     return missing
 
 
-def runs_to_repeat(
+def runs_to_measure_again(
     missing: Sequence[Measurement], wanted: Sequence[Measurement], untrained: Sequence[Run], store: RecordStore
 ) -> list[Run]:
     """Finished runs whose weights are needed but not kept: for what is missing, and for pairs of which one is trained.
@@ -372,7 +372,7 @@ def _summary_of_run(store: RecordStore, name: str) -> RunSummary | None:
 # --- what is measured
 
 
-def common_checkpoint_epoch(run: Run) -> int:
+def common_measured_epoch(run: Run) -> int:
     """The epoch, counted from 0, of the checkpoint "common"."""
     return max(round(_COMMON_SHARE * run.recipe.epochs) - 1, 0)
 

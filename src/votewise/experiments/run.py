@@ -137,7 +137,7 @@ class Run:
         return cls(**{**plain, **changed})
 
 
-def training_method(run: Run) -> Method:
+def method_of_run(run: Run) -> Method:
     """The method that makes a run's labels: for mixup the majority, whose labels the recipe then mixes."""
     return find_method("majority" if run.method == "mixup" else run.method)
 
@@ -145,7 +145,7 @@ def training_method(run: Run) -> Method:
 def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
     """Refuse shares where single votes are needed, unless these are redrawn, and one vote each where two are needed."""
     for run in runs:
-        method = training_method(run)
+        method = method_of_run(run)
         if run.votes is None and method.single_votes and votes.counts is None:
             votes.require_counts(run.method)
         if method.repeated_votes and (run.votes == 1 or (run.votes is None and not method.suits(votes))):
@@ -158,7 +158,7 @@ def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
 
 def helpers(run: Run) -> tuple[Run, ...]:
     """The runs whose out-of-fold predictions a run's method needs; none for most methods."""
-    method = training_method(run)
+    method = method_of_run(run)
     if not method.helper:
         return ()
     options: dict[str, Any] = {**method.options, **dict(run.options)}
@@ -270,7 +270,7 @@ def make_job(
     from votewise.training import Job
 
     split = split_items(run, data) if split is None else split
-    method = training_method(run) if method is None else method
+    method = method_of_run(run) if method is None else method
     votes = data.votes.take(split.train)
     if run.votes is not None:
         votes = votes.subsample(run.votes, seed=run.seed)
@@ -345,7 +345,7 @@ def record_training(
             "train_soft_nll": np.clip(of_training, -most, most).astype(np.float16),  # infinite ones become the largest
         },
         numbers=numbers,
-        environment={**run_environment(device), WEIGHTS: digest_of_trained_weights(outcome.best)},
+        environment={**run_environment(device), WEIGHTS: digest_of_run_weights(outcome.best)},
         timing=timing,
     )
 
@@ -363,7 +363,7 @@ def record_failed_run(
     )
 
 
-def digest_of_trained_weights(weights: State) -> str:
+def digest_of_run_weights(weights: State) -> str:
     """The SHA-256 of some weights and buffers."""
     import torch
 
@@ -377,11 +377,11 @@ def digest_of_trained_weights(weights: State) -> str:
 
 def score_run(material: Prepared, rows: IntArray, logits: Any) -> dict[str, float]:
     """Every metric of a run on some rows, from its logits for them."""
-    reference, probs = _scoring_reference(material, rows), softmax(logits)
+    reference, probs = _reference_of_run(material, rows), softmax(logits)
     return {name: metric.of(reference, probs) for name, metric in metrics.METRICS.items()}
 
 
-def _scoring_reference(material: Prepared, rows: IntArray) -> metrics.Reference:
+def _reference_of_run(material: Prepared, rows: IntArray) -> metrics.Reference:
     """What predictions for some rows are scored against."""
     counts = material.votes.counts
     return metrics.Reference(
@@ -412,7 +412,7 @@ def _scaled_scores(material: Prepared, split: Split, logits: Mapping[str, Any]) 
 
 def _training_curves(material: Prepared, split: Split, outcome: Trained) -> dict[str, FloatArray]:
     first = len(split.selection)
-    reference = _scoring_reference(material, split.held_out)
+    reference = _reference_of_run(material, split.held_out)
     probs = [softmax(epoch[first:]) for epoch in outcome.logits]
     curves = {
         name: np.array([metric.of(reference, q) for q in probs])

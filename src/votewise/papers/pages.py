@@ -214,7 +214,7 @@ class Finding:
     words: str
 
 
-def read_findings(results: Path) -> tuple[Finding, ...]:
+def read_page_findings(results: Path) -> tuple[Finding, ...]:
     """The findings in notes.toml beside stored results; none if there is no such file.
 
     Args:

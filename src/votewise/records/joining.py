@@ -11,7 +11,7 @@ import numpy as np
 
 from votewise._errors import InputError
 from votewise.records.results import DEVICES, POSITIONS, Array, Between, Results, result_columns, result_number_columns
-from votewise.records.rows import sort_key
+from votewise.records.rows import row_sort_key
 
 # Numbers computed on two machines may differ by rounding, and how long something took by anything.
 _ROUNDING = 1e-6
@@ -101,7 +101,7 @@ def _join_parts(values: Mapping[Place, Any], parts: Collection[Results]) -> Resu
             groups.setdefault(names[0], {}).setdefault(names[1], {})[owner] = value  # type: ignore[index]
         else:
             of_runs.setdefault(owner, {}).setdefault(kind, {})[names[0]] = value
-    runs = sorted(of_runs, key=lambda run: sort_key(dict(run)))
+    runs = sorted(of_runs, key=lambda run: row_sort_key(dict(run)))
     rows = {
         kind: [dict(sorted(of_runs[run].get(kind, {}).items())) for run in runs]
         for kind in ("numbers", "series", "predicted", "held_out")

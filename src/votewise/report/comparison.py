@@ -15,7 +15,7 @@ from votewise.records import ItemData, Results
 from votewise.report.comparable import PRIMARY, comparable_conditions, comparable_runs, row_name, setting_in_words
 from votewise.report.document import Block, Document, Figure, Items, Panel, Table, Text
 from votewise.report.findings import Column, Findings, MethodFindings, findings_of
-from votewise.report.verdict import advice_on, coverage_sentence, verdict
+from votewise.report.verdict import advice_beside_verdict, coverage_in_verdict, verdict
 from votewise.statistics import Spread
 from votewise.statistics.decide import ALPHA, FEWEST, MARGINS
 
@@ -89,7 +89,7 @@ def compare_results(
         for condition in comparable_conditions(usable, baseline=baseline)
     ]
     told = (*dict.fromkeys(note for one in compared if one.data is not None for note in one.data.notes), *notes)
-    advice = [advice_on(findings) for findings in compared]
+    advice = [advice_beside_verdict(findings) for findings in compared]
     summary = tuple(map(verdict, compared))
     blocks: list[Block] = [
         Text(summary, role="summary"),
@@ -97,7 +97,7 @@ def compare_results(
         *([Text(told, role="aside")] if told else []),
     ]
     for number, findings in enumerate(compared, start=1):
-        scored = coverage_sentence(findings)
+        scored = coverage_in_verdict(findings)
         blocks += [Text(heading=findings.condition.title), _comparison_table(findings)]
         blocks += [Text((scored,), role="note")] if scored else []
         blocks += [Text(tuple(one.sentence for one in advice[number - 1]), role="advice")] if advice[number - 1] else []
@@ -166,7 +166,7 @@ def _comparison_table(findings: Findings) -> Table:
     rows = []
     for method in findings.methods:
         n, test = method.soft_nll.n, method.test
-        cells = [_spread_cell(method.scores[metric], of=n) for metric in headings]
+        cells = [_comparison_cell(method.scores[metric], of=n) for metric in headings]
         compared = ["–"] * 5
         if test is not None and test.n and method.lower is not None:
             (gap,) = method.lower.estimates
@@ -176,7 +176,7 @@ def _comparison_table(findings: Findings) -> Table:
         rows.append((method.name, *(str(n) for _ in seeds), *cells, *compared))
     if findings.no_model.n:
         n, unknown = findings.no_model.n, ["–"] * (len(headings) - 1)
-        cells = [_spread_cell(findings.no_model, of=n), *unknown, format_difference(findings.no_model_difference)]
+        cells = [_comparison_cell(findings.no_model, of=n), *unknown, format_difference(findings.no_model_difference)]
         rows.append(("no model", *(str(n) for _ in seeds), *cells, *["–"] * 4))
     # A narrow terminal leaves out first what explains other columns, and soft NLL never.
     floors = [heading for metric, heading in headings.items() if findings.columns[metric].lower is None]
@@ -185,7 +185,7 @@ def _comparison_table(findings: Findings) -> Table:
     return Table(header, tuple(rows), names=("method",), optional=optional)
 
 
-def _spread_cell(spread: Spread, *, of: int) -> str:
+def _comparison_cell(spread: Spread, *, of: int) -> str:
     """A mean with its spread, and the number of seeds where it is not that of the row."""
     beside = f" ± {format_number(spread.sd)}" if spread.n > 1 else ""
     return f"{format_number(spread.mean)}{beside}" + (f" ({spread.n})" if 0 < spread.n < of else "")
@@ -243,7 +243,7 @@ def _comparison_as_json(findings: Findings, advice: Sequence[Advice]) -> dict[st
                 "wins": test.wins if test and tested else None,
                 "p_value": test.p_value if test else None,
                 "p_holm": test.p_holm if test else None,
-                "decision": _decision_as_json(method),
+                "decision": _compared_as_json(method),
             }
         )
     scored = findings.coverage
@@ -259,7 +259,7 @@ def _comparison_as_json(findings: Findings, advice: Sequence[Advice]) -> dict[st
     }
 
 
-def _decision_as_json(method: MethodFindings) -> dict[str, Any] | None:
+def _compared_as_json(method: MethodFindings) -> dict[str, Any] | None:
     """Where the seeds put a method beside the baseline; None for the baseline itself."""
     if method.lower is None or method.level is None or not method.verdict:
         return None

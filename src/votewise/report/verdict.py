@@ -29,7 +29,7 @@ def verdict(findings: Findings) -> str:
     return " ".join([opening + (first if begun else _capital(first)), *map(_capital, others)])
 
 
-def advice_on(findings: Findings) -> list[Advice]:
+def advice_beside_verdict(findings: Findings) -> list[Advice]:
     """What the curves and levels of a comparison say about its training, and what to change."""
     methods, settings = findings.methods, findings.condition.factors
     words = {method.name: in_words(method.name) for method in methods}
@@ -45,7 +45,7 @@ def advice_on(findings: Findings) -> list[Advice]:
     ]  # fmt: skip
 
 
-def coverage_sentence(findings: Findings) -> str:
+def coverage_in_verdict(findings: Findings) -> str:
     """How many models that had not seen an item scored it, in a sentence; empty where that is not known."""
     scored = findings.coverage
     if scored is None:

@@ -10,7 +10,7 @@ import typer
 from votewise.cli import options, printing
 from votewise.cli.documents import print_document
 from votewise.cli.options import Json, Quiet, grouped_options
-from votewise.cli.paper_options import ResultOptions, WorkOptions
+from votewise.cli.paper_options import PaperResultOptions, PaperWorkOptions
 from votewise.cli.run_display import run_display
 from votewise.papers import PAPERS, find_paper
 
@@ -19,7 +19,7 @@ from votewise.papers import PAPERS, find_paper
 def reproduce_command(
     *,
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS)}.", show_default=False)],
-    work: WorkOptions,
+    work: PaperWorkOptions,
     data: Annotated[
         Path | None, typer.Option(help="Folder with the paper's data; $VOTEWISE_DATA if omitted.", show_default=False)
     ] = None,
@@ -30,7 +30,7 @@ def reproduce_command(
     precision: Annotated[
         str | None, typer.Option(help="bf16 or fp32; bf16 on a GPU if omitted.", show_default=False)
     ] = None,
-    results: ResultOptions,
+    results: PaperResultOptions,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -25,7 +25,7 @@ def runs_command(
     quiet: Quiet = False,
 ) -> None:
     """List recorded runs, or export them."""
-    from votewise.cli.listing import print_batches, print_runs
+    from votewise.cli.listing import list_batches, list_runs
     from votewise.records import check_record_folder, export_runs, survey_records
 
     check_record_folder(folder)
@@ -36,6 +36,6 @@ def runs_command(
     if as_json:
         printing.print_json({"folder": str(folder), **listed.to_dict()})
     elif export is None and listed.batches is None:
-        print_runs(folder, listed)
+        list_runs(folder, listed)
     elif export is None:
-        print_batches(listed)
+        list_batches(listed)

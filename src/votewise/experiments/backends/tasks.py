@@ -11,7 +11,7 @@ from votewise._checks import FloatArray
 from votewise.data import Outliers
 from votewise.data.dataset import Prepared
 from votewise.delivery.methods import Method
-from votewise.experiments.measure import Measurement, Plan, Weights, common_checkpoint_epoch, measure_runs
+from votewise.experiments.measure import Measurement, Plan, Weights, common_measured_epoch, measure_runs
 from votewise.experiments.run import Run, make_job, train_with_weights
 from votewise.records import RunRecord
 
@@ -41,7 +41,7 @@ class Training:
     @property
     def keep_epoch(self) -> int | None:
         """The epoch of the checkpoint "common", if the plan measures it."""
-        return common_checkpoint_epoch(self.run) if "common" in self.plan.curvature else None
+        return common_measured_epoch(self.run) if "common" in self.plan.curvature else None
 
     def job(self, data: Prepared, split: Split | None = None) -> Job:
         """Rows and labels, made where the run is trained.

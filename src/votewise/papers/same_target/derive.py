@@ -18,7 +18,7 @@ from votewise.papers.same_target.suites import HELD_OUT
 from votewise.records import Results
 
 
-def paper_numbers_of_run(run: PaperRun, data: Prepared | None) -> Iterator[tuple[Numbers, Series]]:
+def derive_numbers_of_run(run: PaperRun, data: Prepared | None) -> Iterator[tuple[Numbers, Series]]:
     """Calibration of every run; reliability and gradient variance of the runs of which the paper shows them."""
     if data is None:
         return
@@ -34,7 +34,7 @@ def paper_numbers_of_run(run: PaperRun, data: Prepared | None) -> Iterator[tuple
         yield derived.derive_gradient_variance(seed, diagnosis.arrays["held_out_square_length"], people.probs)
 
 
-def paper_numbers_of_results(results: Results, row: int, data: Prepared) -> Iterator[Numbers]:
+def derive_numbers_of_results(results: Results, row: int, data: Prepared) -> Iterator[Numbers]:
     """What can be computed of one run, and of one against soft labels on the same votes, from what results keep.
 
     Args:

@@ -28,7 +28,7 @@ KIND_OF_MAP = USED["maps"].partition(":")[2]
 OTHER = "js/spearman_of_other_redraw"
 
 
-def gain_by_redraw(name: str, distance: str) -> tuple[Draw, ...]:
+def figure_of_gain_by_redraw(name: str, distance: str) -> tuple[Draw, ...]:
     """Gain in bins of distance, on training images where runs kept it, and on held-out images.
 
     Args:
@@ -49,7 +49,7 @@ def gain_by_redraw(name: str, distance: str) -> tuple[Draw, ...]:
     )  # fmt: skip
 
 
-def spearman_by_redraw(name: str, **further: str) -> tuple[Entry, ...]:
+def figure_of_spearman_by_redraw(name: str, **further: str) -> tuple[Entry, ...]:
     """Correlations of gain and distance.
 
     Args:
@@ -91,8 +91,8 @@ FIGURES: tuple[FigureSpec, ...] = (
         "Hard deliveries improve a little more where the redraw is further off: Spearman about 0.05 to 0.16. It does "
         "not say on which images. On held-out images, whose redrawn votes no run saw, both follow the entropy of the "
         "votes, and any other redraw gives such a correlation as well; only training images can show an effect.",
-        gain_by_redraw("js", "JS distance"),
-        spearman_by_redraw(
+        figure_of_gain_by_redraw("js", "JS distance"),
+        figure_of_spearman_by_redraw(
             "js",
             **{
                 f"train/{OTHER}": "Spearman with another redraw, training images",
@@ -115,12 +115,12 @@ FIGURES: tuple[FigureSpec, ...] = (
     ),
     FigureSpec(
         "figure-5", "improvement on soft labels by L1 distance of the redraw", "As in Figure 2.",
-        gain_by_redraw("l1", "L1 distance"), spearman_by_redraw("l1"),
+        figure_of_gain_by_redraw("l1", "L1 distance"), figure_of_spearman_by_redraw("l1"),
     ),
     FigureSpec(
         "figure-6", "improvement on soft labels by JS distance of the redraw, fifth of highest entropy",
         "As in Figure 2.",
-        gain_by_redraw("js-high", "JS distance"), spearman_by_redraw("js-high"),
+        figure_of_gain_by_redraw("js-high", "JS distance"), figure_of_spearman_by_redraw("js-high"),
     ),
     FigureSpec(
         "figure-7", "label-sampling variance by disagreement: middle and outer tenths",

@@ -74,7 +74,7 @@ def runs(method: str, votes: int | None = None, *, hold: int = 1, first: int | N
     return {"method": method, "votes": votes, "hold": hold, **({} if first is None else {"seed": range(first)})}
 
 
-def paper_rows(*methods: str, seeds: int = 10) -> tuple[Axis, ...]:
+def table_rows(*methods: str, seeds: int = 10) -> tuple[Axis, ...]:
     """A row for each method, which the paper gives for that many seeds."""
     return tuple(Axis(NAMES[method], runs(method), key=(method, seeds)) for method in methods)
 
@@ -83,37 +83,37 @@ def paper_rows(*methods: str, seeds: int = 10) -> tuple[Axis, ...]:
 FIVE = Axis("SLS, first 5 seeds", runs("sls", first=5), key=("sls", 5))
 CONTROLS = ("deterministic-control", "multipass", "shuffled-sls")
 DETECTORS = (
-    *paper_rows("soft"),
-    *paper_rows("multipass", "deterministic-control", seeds=5),
+    *table_rows("soft"),
+    *table_rows("multipass", "deterministic-control", seeds=5),
     FIVE,
-    *paper_rows("majority", "label-smoothing", "mixup"),
+    *table_rows("majority", "label-smoothing", "mixup"),
 )
 
 
-def paper_detection(outliers: str, *scores: str) -> tuple[Axis, ...]:
+def table_of_detection(outliers: str, *scores: str) -> tuple[Axis, ...]:
     """A column for each detection score."""
     return tuple(
         Axis(DETECTION[score][0], number=f"{outliers}/{DETECTION[score][1]}/auroc", key=(score,)) for score in scores
     )
 
 
-def paper_detection_pairings(table: str, outliers: str, *alternatives: str) -> tuple[Pairing, ...]:
+def table_pairings_of_detection(table: str, outliers: str, *alternatives: str) -> tuple[Pairing, ...]:
     """SLS against soft labels by each detection score; the paper's p-values are one-sided."""
     return tuple(
         Pairing(runs("sls"), runs("soft"), column.title, column.number, alternative, lower_is_better=False,
                 key=(table, "sls", *column.key) if alternative == "greater" else ())
-        for column in paper_detection(outliers, *DETECTION)
+        for column in table_of_detection(outliers, *DETECTION)
         for alternative in alternatives
     )  # fmt: skip
 
 
-def paper_pairing(first: Where, second: Where, score: str, alternative: str = "two-sided", *key: str) -> Pairing:
+def table_pairing(first: Where, second: Where, score: str, alternative: str = "two-sided", *key: str) -> Pairing:
     """Two methods compared by a score."""
     column = SCORES[score]
     return Pairing(first, second, column.title, column.number, alternative, score in LOWER_IS_BETTER, key)
 
 
-def paper_curvature(epoch: str, *slices: str) -> tuple[Axis, ...]:
+def table_of_curvature(epoch: str, *slices: str) -> tuple[Axis, ...]:
     """Columns of curvature at an epoch, on some slices of the images."""
     return tuple(
         Axis(f"{words}, {part}", number=f"{epoch}/{part}/{what}", key=(f"{SLICES[part]}/{what}",))
@@ -127,12 +127,12 @@ TABLES = (
         "table-1", "soft NLL with few votes per item",
         paper_entries(
             "table-1",
-            paper_rows("soft", *HARD, seeds=5),
+            table_rows("soft", *HARD, seeds=5),
             [Axis(f"{votes} votes", {"votes": votes}, "soft_nll_best", (str(votes),)) for votes in SWEEP],
         ),
         alike=lambda entry: entry.column,
         pairings=tuple(
-            paper_pairing(runs(method, votes), runs("soft", votes), "soft_nll", "less", "table-1", method, str(votes))
+            table_pairing(runs(method, votes), runs("soft", votes), "soft_nll", "less", "table-1", method, str(votes))
             for method in HARD
             for votes in SWEEP
         ),
@@ -141,17 +141,17 @@ TABLES = (
     ),
     TableSpec(
         "table-2", "the main comparison on all votes",
-        paper_entries("table-2", paper_rows("label-smoothing", "majority", "mixup", "sls", "soft"), [*SCORES.values()]),
+        paper_entries("table-2", table_rows("label-smoothing", "majority", "mixup", "sls", "soft"), [*SCORES.values()]),
         pairings=tuple(
-            paper_pairing(runs("sls"), runs("soft"), score, "two-sided", "table-2", "sls", score) for score in METRICS
+            table_pairing(runs("sls"), runs("soft"), score, "two-sided", "table-2", "sls", score) for score in METRICS
         ),
         holm=True,
     ),
     TableSpec(
         "table-3", "the hard deliveries and their controls",
-        paper_entries("table-3", (*paper_rows("soft"), FIVE, *paper_rows(*CONTROLS, seeds=5)), [*SCORES.values()]),
+        paper_entries("table-3", (*table_rows("soft"), FIVE, *table_rows(*CONTROLS, seeds=5)), [*SCORES.values()]),
         pairings=tuple(
-            paper_pairing(runs(method), FIVE.where, score, "two-sided", "table-3", method, score)
+            table_pairing(runs(method), FIVE.where, score, "two-sided", "table-3", method, score)
             for method in CONTROLS
             for score in METRICS
         ),
@@ -160,11 +160,11 @@ TABLES = (
     TableSpec(
         "table-4", "curvature of the best models",
         (
-            *paper_entries("table-4", (*paper_rows("sls", "soft"), FIVE, *paper_rows(*CONTROLS, seeds=5)),
-                           paper_curvature("best", *SLICES)),
+            *paper_entries("table-4", (*table_rows("sls", "soft"), FIVE, *table_rows(*CONTROLS, seeds=5)),
+                           table_of_curvature("best", *SLICES)),
             *(entry for when in ("last", "common")
               for entry in paper_entries("", [Axis(f"{NAMES[m]}, {when} epoch", runs(m)) for m in BOTH],
-                                         paper_curvature(when, "full"))),
+                                         table_of_curvature(when, "full"))),
         ),
         notes=(
             note_on_unconverged_curvature(("full", "top-10%", "top-5%"), "shuffled-sls", NAMES["shuffled-sls"]),
@@ -175,7 +175,7 @@ TABLES = (
     ),
     TableSpec(
         "table-5", "further scoring rules",
-        paper_entries("table-5", paper_rows("sls", "soft", "majority", "label-smoothing", "mixup"), FURTHER_SCORES),
+        paper_entries("table-5", table_rows("sls", "soft", "majority", "label-smoothing", "mixup"), FURTHER_SCORES),
     ),
     TableSpec(
         "table-6", "largest curvature with few votes per item",
@@ -195,21 +195,21 @@ TABLES = (
     ),
     TableSpec(
         "table-7", "AUROC against SVHN",
-        paper_entries("table-7", DETECTORS, paper_detection("svhn", *DETECTION)),
-        pairings=paper_detection_pairings("table-7", "svhn", "two-sided"),
+        paper_entries("table-7", DETECTORS, table_of_detection("svhn", *DETECTION)),
+        pairings=table_pairings_of_detection("table-7", "svhn", "two-sided"),
         holm=True,
         notes=(SETTINGS, OTHERS),
     ),
     TableSpec(
         "table-8", "AUROC against CIFAR-100",
-        paper_entries("table-8", paper_rows("sls", "soft"), paper_detection("cifar100", *DETECTION)),
+        paper_entries("table-8", table_rows("sls", "soft"), table_of_detection("cifar100", *DETECTION)),
         alike=lambda entry: entry.column,
-        pairings=paper_detection_pairings("table-8", "cifar100", "greater", "two-sided"),
+        pairings=table_pairings_of_detection("table-8", "cifar100", "greater", "two-sided"),
         notes=("The printed p values can only be one-sided; the two-sided test stands beside them.", OUR_SD),
     ),
     TableSpec(
         "table-9", "AUROC against CIFAR-100, hard deliveries",
-        paper_entries("table-9", DETECTORS, paper_detection("cifar100", "energy", "msp", "knn")),
+        paper_entries("table-9", DETECTORS, table_of_detection("cifar100", "energy", "msp", "knn")),
         alike=lambda entry: entry.column,
         notes=(OUR_SD, OTHERS),
         repeated=(NAMES["soft"],),
