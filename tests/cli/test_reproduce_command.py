@@ -19,7 +19,7 @@ from votewise.data import Dataset
 from votewise.data.images import ImageArrays
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.measure import measurement_store
-from votewise.experiments.planning import helper_store
+from votewise.experiments.planning import helper_run_store
 from votewise.papers import same_target
 from votewise.papers.pages import BEGIN, END
 from votewise.papers.paper import Paper
@@ -130,7 +130,7 @@ def test_priors_from_data_to_the_page(
     capsys.readouterr()
     store = RecordStore(tmp_path / "runs")
     assert len(store.ids()) == 12 + 8 - 4, "smoothed shares are in both"
-    assert len(helper_store(store).ids()) == 4
+    assert len(helper_run_store(store).ids()) == 4
 
     shown = ["reproduce", "same-target", "--results", str(results), "-q"]
     assert main([*shown, "--only", "sparse", "--json"]) == 0

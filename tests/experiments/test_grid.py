@@ -15,7 +15,7 @@ from votewise.experiments.grid import Grid
 from votewise.experiments.planning import (
     expected_seconds,
     expected_training_items,
-    helper_store,
+    helper_run_store,
     missing_helper_runs,
     missing_runs,
 )
@@ -83,7 +83,7 @@ def test_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert missing_helper_runs(runs, store) == []
     helped = feature_run(MATERIAL, "cross-fitted")
     needed = helpers(helped)
-    helper_store(store).write(RunRecord(config=needed[1].to_dict(), status="done"))
+    helper_run_store(store).write(RunRecord(config=needed[1].to_dict(), status="done"))
     assert missing_helper_runs([helped, helped], store) == [needed[0], needed[2]]
     assert missing_helper_runs([helped], None) == list(needed)
     assert missing_runs([helped], store) == [helped], "helpers lie elsewhere"

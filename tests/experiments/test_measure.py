@@ -27,7 +27,7 @@ from votewise.experiments.measure import (
     measure_barrier,
     measure_run,
 )
-from votewise.experiments.run import Run, Split, model_maker, split_items
+from votewise.experiments.run import Run, Split, model_maker_of_run, split_items
 from votewise.models import MODELS
 from votewise.models.resnet import ResNet18
 from votewise.training.runs import State
@@ -64,7 +64,7 @@ def one_thread() -> None:
 def weights(config: Run, material: Prepared, seed: int) -> State:
     """Of a network that has seen some items, sure enough of itself for temperatures to tell."""
     torch.manual_seed(seed)
-    model = model_maker(config, material)().train()
+    model = model_maker_of_run(config, material)().train()
     with torch.no_grad():
         model.head.weight *= 10
         model(MeasuredRun(config, material, "cpu").network_inputs(np.arange(30)))
@@ -77,7 +77,7 @@ def prepared(pixels: np.ndarray) -> Tensor:
 
 
 def network(state: State) -> nn.Module:
-    model: nn.Module = model_maker(RUN, MATERIAL)()
+    model: nn.Module = model_maker_of_run(RUN, MATERIAL)()
     model.load_state_dict(state)
     return model.eval()
 

@@ -46,10 +46,10 @@ from votewise.experiments.run import (
     Run,
     digest_of_run_weights,
     make_job,
-    model_maker,
+    model_maker_of_run,
     softmax,
     split_items,
-    train_with_weights,
+    train_run_with_weights,
 )
 from votewise.records import RecordStore, RunRecord
 from votewise.training import TrainConfig
@@ -103,7 +103,7 @@ def diagnosis(store: RecordStore, measurement: Measurement) -> RunRecord:
 def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path, backend: Here) -> None:
     store = RecordStore(tmp_path)
     do(store, backend)
-    record, weights = train_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL, keep_epoch=COMMON)
+    record, weights = train_run_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL, keep_epoch=COMMON)
     rows = split_items(RUNS[0], MATERIAL)
     subject, people = MeasuredRun(RUNS[0], MATERIAL, "cpu"), MATERIAL.votes.probs[rows.held_out]
     inputs, best = subject.network_inputs(rows.held_out), subject.model(weights["best"])
@@ -155,7 +155,7 @@ def test_what_does_not_fit_into_memory_is_freed_and_measured_in_parts(
         return real(*arguments, keep_graph=keep_graph, **options)
 
     subject = MeasuredRun(RUNS[0], MATERIAL, "cpu")
-    states = {"best": model_maker(RUNS[0], MATERIAL)().state_dict()}
+    states = {"best": model_maker_of_run(RUNS[0], MATERIAL)().state_dict()}
     plan = Plan({"best": ("full",)})
     expected, _ = measure_run(subject, states, plan)
     monkeypatch.setattr(diagnostics, "curvature", short_of_memory)
@@ -391,7 +391,7 @@ def test_shared_items_are_the_same_for_every_seed_and_a_part() -> None:
 def test_robustness_is_that_of_the_runs_best_model_on_corrupted_held_out_images(tmp_path: Path, backend: Here) -> None:
     store, wanted = RecordStore(tmp_path), Measurement((RUNS[0],), Plan(others=("robustness",)))
     do(store, backend, [wanted], RUNS[:1])
-    record, weights = train_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL)
+    record, weights = train_run_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL)
     numbers = diagnosis(store, wanted).numbers
     assert len(numbers) == 4 * 3 * 3
     rows = record.arrays["held_out"]

@@ -17,7 +17,6 @@ from votewise.papers.claims import (
     Claim,
     Contrast,
     JudgedClaim,
-    chosen_on_other_seeds,
     claim_level,
     claim_lower,
     claim_mean,
@@ -28,6 +27,7 @@ from votewise.papers.claims import (
     claim_value,
     claim_verdicts_in_words,
     claim_within,
+    claimed_on_other_seeds,
     claims_table,
     judge_claims,
 )
@@ -319,9 +319,9 @@ def test_the_epoch_can_be_chosen_on_the_other_seeds() -> None:
         series={"curve_soft_nll": tuple(curves)},
     )
     expected = {seed: curves[seed, np.delete(curves, seed, axis=0).mean(axis=0).argmin()] for seed in range(7)}
-    assert chosen_on_other_seeds("curve_soft_nll")(results, SLS).by_seed == pytest.approx(expected)
-    assert chosen_on_other_seeds("curve_soft_nll")(results, SOFT).by_seed == {}
-    assert chosen_on_other_seeds("curve_soft_nll")(results.take([0]), SLS).by_seed == {}, "one seed has no others"
+    assert claimed_on_other_seeds("curve_soft_nll")(results, SLS).by_seed == pytest.approx(expected)
+    assert claimed_on_other_seeds("curve_soft_nll")(results, SOFT).by_seed == {}
+    assert claimed_on_other_seeds("curve_soft_nll")(results.take([0]), SLS).by_seed == {}, "one seed has no others"
 
 
 def test_similarity_between_seeds() -> None:

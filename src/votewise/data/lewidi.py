@@ -56,7 +56,7 @@ def load_lewidi(part: str, folder: Path | None = None) -> Dataset:
     """
     name = f"lewidi-{check_choice('the part of LeWiDi', part, tuple(PARTS))}"
     files = [released.name for released, *_ in find_release(name).parts]
-    contents = {file: _read_file(path, file) for file, path in zip(files, locate_release(name, folder), strict=True)}
+    contents = {file: _read_lewidi(path, file) for file, path in zip(files, locate_release(name, folder), strict=True)}
     texts: dict[str, TextOrPair] = {}
     single: list[tuple[str, str, str]] = []
     for split, (file, content) in zip(SPLITS, contents.items(), strict=True):
@@ -65,7 +65,7 @@ def load_lewidi(part: str, folder: Path | None = None) -> Dataset:
             raise InputError(f"{file} must hold items by number", "it holds a list", "Take the files as released")
         for number, item in items.items():
             item_id = f"{split}/{number}"
-            texts[item_id] = _rated_text(item_id, item, is_conversation=part == "convabuse")
+            texts[item_id] = _lewidi_text(item_id, item, is_conversation=part == "convabuse")
             people, labels = joined_annotations(item_id, item, item.get("annotations"))
             single += zip([item_id] * len(people), people, labels, strict=True)
     votes = count_votes(single, PARTS[part], f"LeWiDi files {', '.join(files)}")
@@ -74,7 +74,7 @@ def load_lewidi(part: str, folder: Path | None = None) -> Dataset:
     return join_inputs(votes, source, name=name, notes=notes_on_release_files(name, contents))
 
 
-def _read_file(path: Path, file: str) -> bytes:
+def _read_lewidi(path: Path, file: str) -> bytes:
     """The bytes of one released file, which is at `path` or inside an archive there."""
     if path.suffix != ".zip":
         return path.read_bytes()
@@ -91,7 +91,7 @@ def _read_file(path: Path, file: str) -> bytes:
     raise InputError(f"{str(path)!r} must hold {file}", "it does not", "Take the files as released")
 
 
-def _rated_text(item_id: str, item: dict[str, Any], *, is_conversation: bool) -> TextOrPair:
+def _lewidi_text(item_id: str, item: dict[str, Any], *, is_conversation: bool) -> TextOrPair:
     """The text that was rated; of a conversation with what was said before."""
     turns = [item.get("text")]
     if is_conversation:

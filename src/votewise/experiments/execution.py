@@ -19,7 +19,7 @@ from votewise.experiments.measure import (
     missing_measurements,
     runs_to_measure_again,
 )
-from votewise.experiments.planning import expected_training_items, helper_store, missing_runs, stored_records
+from votewise.experiments.planning import expected_training_items, helper_run_store, missing_runs, stored_records
 from votewise.experiments.run import (
     HelperFailedError,
     Run,
@@ -195,7 +195,7 @@ def _make_trainings(
     helper_runs = list(dict.fromkeys(helper for run in todo for helper in helpers(run)))
     records: list[RunRecord] = []
     if helper_runs:
-        store = None if keeper.store is None else helper_store(keeper.store)
+        store = None if keeper.store is None else helper_run_store(keeper.store)
         try:
             records = execute(helper_runs, data, store, backend=backend, retry_failed=retry_failed, tell=keeper.tell)
         except UnsavedRunsError as error:

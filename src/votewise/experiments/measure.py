@@ -27,7 +27,7 @@ from votewise.experiments.run import (
     Run,
     Split,
     digest_of_run_weights,
-    model_maker,
+    model_maker_of_run,
     run_environment,
     split_items,
 )
@@ -165,7 +165,7 @@ class MeasuredRun:
         """The network with these weights, in the memory layout that suits the device."""
         import torch
 
-        network: nn.Module = model_maker(self.run, self.data)()
+        network: nn.Module = model_maker_of_run(self.run, self.data)()
         network.load_state_dict(state)
         network = network.to(self.device).eval()
         return network.to(memory_format=torch.channels_last) if self.device == "cuda" else network  # type: ignore[call-overload]
@@ -294,7 +294,7 @@ def missing_measurements(
     known = measurement_store(store)
     missing = []
     for measurement in measurements:
-        plan, record = measurement.plan, _summary_of_run(known, measurement.id)
+        plan, record = measurement.plan, _summary_of_measured_run(known, measurement.id)
         wanted = {f"{when}/{FULL}/trace" for when in plan.curvature}
         wanted |= {f"{images.name}/energy/auroc" for images in outliers if plan.ood}
         if record is None:
@@ -344,7 +344,7 @@ def runs_to_measure_again(
 
 def finished_run_to_measure(run: Run, store: RecordStore) -> RunSummary | None:
     """The record of a finished run; None if it failed, is missing or is damaged."""
-    summary = _summary_of_run(store, run.id)
+    summary = _summary_of_measured_run(store, run.id)
     return summary if summary is not None and summary.status == "done" else None
 
 
@@ -362,7 +362,7 @@ def load_weights_to_measure(run: Run, store: RecordStore) -> Weights:
     return {name.removesuffix(_SUFFIX): load_state(store.attachment(run.id, name)) for name in store.attached(run.id)}
 
 
-def _summary_of_run(store: RecordStore, name: str) -> RunSummary | None:
+def _summary_of_measured_run(store: RecordStore, name: str) -> RunSummary | None:
     try:
         return store.read_summary(name)
     except InputError:  # missing or damaged
@@ -415,7 +415,7 @@ def measure_ood(subject: MeasuredRun, weights: Weights, plan: Plan) -> tuple[Num
 
     model, train = subject.model(weights["best"]), subject.split.train
     numbers: Numbers = {}
-    with _fast_arithmetic():
+    with _arithmetic_for_measuring():
         bank = collect_outputs(model, subject.network_inputs(train)).features
 
         def scores(inputs: Tensor) -> Mapping[str, Any]:
@@ -448,7 +448,7 @@ def measure_features(subject: MeasuredRun, weights: Weights, plan: Plan) -> tupl
     layer_of = find_model(subject.run.model, subject.data.kind).last_maps
     for name, rows in (("held_out", subject.split.held_out), ("shared", common_measured_items(subject.data))):
         inputs = subject.network_inputs(rows)
-        with _fast_arithmetic():
+        with _arithmetic_for_measuring():
             outputs = collect_outputs(model, inputs)
         features = outputs.features
         arrays[f"{name}_features"] = features.half().cpu().numpy()
@@ -471,7 +471,7 @@ MEASUREMENTS: dict[str, Callable[[MeasuredRun, Weights, Plan], tuple[Numbers, Ar
 
 
 @contextmanager
-def _fast_arithmetic() -> Iterator[None]:
+def _arithmetic_for_measuring() -> Iterator[None]:
     """TF32 on a GPU, which is precise enough for scores and features."""
     import torch
 

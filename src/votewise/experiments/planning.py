@@ -20,7 +20,7 @@ _ENGINE_GAIN = {"bf16": 5.0, "fp32": 1.0}
 _STEPS = 3  # of training, from which the time of all is estimated
 
 
-def helper_store(store: RecordStore) -> RecordStore:
+def helper_run_store(store: RecordStore) -> RecordStore:
     """Where the records of the helper runs of a store's runs lie."""
     return RecordStore(store.folder / "helpers")
 
@@ -57,7 +57,7 @@ def missing_runs(
 def missing_helper_runs(runs: Iterable[Run], store: RecordStore | None, *, retry_failed: bool = False) -> list[Run]:
     """The helper runs that must be done before these runs."""
     needed = [helper for run in runs for helper in helpers(run)]
-    known = None if store is None or not needed else helper_store(store)
+    known = None if store is None or not needed else helper_run_store(store)
     return missing_runs(needed, known, retry_failed=retry_failed)
 
 

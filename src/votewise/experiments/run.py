@@ -463,10 +463,10 @@ def train_run(run: Run, data: Prepared, *, device: str = "cpu") -> RunRecord:
         job = make_job(run, data, logits=out_of_fold(data, records))
     except HelperFailedError as error:
         return record_failed_run(run, error, device=device)
-    return train_with_weights(run, job, data, device=device)[0]
+    return train_run_with_weights(run, job, data, device=device)[0]
 
 
-def train_with_weights(
+def train_run_with_weights(
     run: Run,
     job: Job,
     data: Prepared,
@@ -484,7 +484,7 @@ def train_with_weights(
     outcome: Trained | DivergedError
     try:
         outcome = train_job(
-            model_maker(run, data),
+            model_maker_of_run(run, data),
             torch.tensor(data.inputs),  # a copy, since the data are read-only
             job,
             run.recipe,
@@ -495,10 +495,10 @@ def train_with_weights(
     except DivergedError as error:
         outcome = error
     record = record_training(run, job, data, outcome, seconds=time.perf_counter() - start, device=device)
-    return record, trained_weights(outcome)
+    return record, trained_weights_of_run(outcome)
 
 
-def trained_weights(outcome: Trained | DivergedError) -> Weights:
+def trained_weights_of_run(outcome: Trained | DivergedError) -> Weights:
     """The weights of a run by checkpoint: "best", "last" and, if an epoch was given for it, "common"."""
     if isinstance(outcome, DivergedError):
         return {}
@@ -506,7 +506,7 @@ def trained_weights(outcome: Trained | DivergedError) -> Weights:
     return weights if outcome.kept is None else weights | {"common": outcome.kept}
 
 
-def model_maker(run: Run, data: Prepared) -> Callable[[], Any]:
+def model_maker_of_run(run: Run, data: Prepared) -> Callable[[], Any]:
     """A function that builds the model of a run for its data."""
     from votewise.models import find_model
 

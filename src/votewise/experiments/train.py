@@ -24,7 +24,7 @@ from votewise.experiments.run import (
     choose_device,
     helpers,
     make_job,
-    model_maker,
+    model_maker_of_run,
     out_of_fold,
     softmax,
     split_of,
@@ -194,7 +194,7 @@ def train_model(
     logits = out_of_fold(data, [train_run(helper, data, device=chosen_device) for helper in helpers(run)])
     job = make_job(run, data, logits=logits)
     split = split_of(run, job)
-    make, inputs = model_maker(run, data), torch.tensor(data.inputs)
+    make, inputs = model_maker_of_run(run, data), torch.tensor(data.inputs)
     trained = train_job(make, inputs, job, run.recipe, device=chosen_device, on_epoch=on_epoch)
     epoch = trained.best_epoch + 1 if at == "best" else run.recipe.epochs
     config = ModelConfig(

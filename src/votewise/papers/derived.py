@@ -65,28 +65,28 @@ def derive_improvement_by_redraw(gain: FloatArray, people: Votes, votes: int, se
     """
     from votewise.diagnostics import high_disagreement_slices
 
-    js, l1 = _redraw_distances(people, people.subsample(votes, seed=seed).probs)
+    js, l1 = _derive_redraw_distances(people, people.subsample(votes, seed=seed).probs)
     high = high_disagreement_slices(people.probs)["top-20%"]
     entropy = rankable(metrics.entropy_per_item(people.probs))
-    other, _ = _redraw_distances(people, people.subsample(votes, seed=seed + _OTHER_REDRAW).probs)
+    other, _ = _derive_redraw_distances(people, people.subsample(votes, seed=seed + _OTHER_REDRAW).probs)
     return {
         "entropy/spearman": metrics.spearman(entropy, rankable(gain)),
-        "js/spearman_given_entropy": _spearman_given(rankable(js), rankable(gain), entropy),
+        "js/spearman_given_entropy": _derive_spearman_given(rankable(js), rankable(gain), entropy),
         "js/spearman_of_other_redraw": metrics.spearman(rankable(other), rankable(gain)),
-        "js/spearman_of_other_redraw_given_entropy": _spearman_given(rankable(other), rankable(gain), entropy),
-        **_gain_by_redraw_distance("js", js, gain),
-        **_gain_by_redraw_distance("l1", l1, gain),
-        **_gain_by_redraw_distance("js-high", js[high], gain[high]),
+        "js/spearman_of_other_redraw_given_entropy": _derive_spearman_given(rankable(other), rankable(gain), entropy),
+        **_derive_gain_by_distance("js", js, gain),
+        **_derive_gain_by_distance("l1", l1, gain),
+        **_derive_gain_by_distance("js-high", js[high], gain[high]),
     }
 
 
-def _redraw_distances(people: Votes, redrawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _derive_redraw_distances(people: Votes, redrawn: FloatArray) -> tuple[FloatArray, FloatArray]:
     """JS distance (the root of the divergence, from 0 to 1) and L1 distance of each image's redraw from all votes."""
     js = np.sqrt(rankable(metrics.jsd_per_item(people.probs, redrawn)) / math.log(2))
     return js, metrics.manhattan_per_item(people.probs, redrawn)
 
 
-def _spearman_given(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
+def _derive_spearman_given(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
     """Partial rank correlation of the first two, given the third; NaN where the third determines one of them."""
     pairs = ((first, second), (first, third), (second, third))
     direct, of_first, of_second = (metrics.spearman(*pair) for pair in pairs)
@@ -175,7 +175,7 @@ def derive_gradient_variance(seed: int, square_length: FloatArray, people: Float
     return numbers, dict(zip(names, points.T, strict=True))
 
 
-def _gain_by_redraw_distance(name: str, distance: FloatArray, gain: FloatArray) -> Numbers:
+def _derive_gain_by_distance(name: str, distance: FloatArray, gain: FloatArray) -> Numbers:
     """Mean gain in each bin of distance, the mean distance there, and the rank correlation of the two."""
     bin_of = distance_bins(distance)
     numbers = {f"{name}/spearman": metrics.spearman(rankable(distance), rankable(gain))}

@@ -53,7 +53,7 @@ def join_results(parts: Mapping[str, Results]) -> Results:
             if place not in values:
                 values[place], part_of[place] = value, name
             elif not place.way[-1].endswith(_TIMES):
-                _check_equal(place, values[place], part_of[place], value, name)
+                _check_joined_equal(place, values[place], part_of[place], value, name)
     return _join_parts(values, parts.values())
 
 
@@ -155,7 +155,7 @@ def _shared_result_arrays(parts: Collection[Results]) -> dict[tuple[str, str], A
     return grids
 
 
-def _check_equal(place: Place, known: Any, earlier: str, value: Any, part: str) -> None:
+def _check_joined_equal(place: Place, known: Any, earlier: str, value: Any, part: str) -> None:
     """Refuse another value of the same thing that differs by more than rounding where both are known.
 
     Args:

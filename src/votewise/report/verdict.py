@@ -134,7 +134,7 @@ def _tests_in_verdict(findings: Findings) -> Iterator[str]:
         name, lower = in_words(method.name), method.lower
         assert lower is not None
         if method.verdict in ("ahead", "behind"):
-            sides.setdefault(method.verdict, []).append(f"{name} ({_p_in_words(lower.p_holm)})")
+            sides.setdefault(method.verdict, []).append(f"{name} ({_p_in_verdict(lower.p_holm)})")
             dependent += [name] if lower.rests_on_independence else []
         elif method.verdict == "level":
             sides.setdefault(method.verdict, []).append(name)
@@ -157,7 +157,7 @@ def _tests_in_verdict(findings: Findings) -> Iterator[str]:
         yield f"allowing for the training items that seeds share, {listed(dependent)} would be undecided."
 
 
-def _p_in_words(value: float | None) -> str:
+def _p_in_verdict(value: float | None) -> str:
     shown = format_p(value)
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 

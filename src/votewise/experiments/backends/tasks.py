@@ -12,7 +12,7 @@ from votewise.data import Outliers
 from votewise.data.dataset import Prepared
 from votewise.delivery.methods import Method
 from votewise.experiments.measure import Measurement, Plan, Weights, common_measured_epoch, measure_runs
-from votewise.experiments.run import Run, make_job, train_with_weights
+from votewise.experiments.run import Run, make_job, train_run_with_weights
 from votewise.records import RunRecord
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def do_task(
         record = measure_runs(task, data, device=device, outliers=outliers)
         return [Finished(Measurement(task.runs, task.plan), record)]
     job = task.job(data)
-    record, weights = train_with_weights(
+    record, weights = train_run_with_weights(
         task.run, job, data, device=device, keep_epoch=task.keep_epoch, on_epoch=partial(on_items, len(job.train))
     )
     if record.status == "failed" or task.plan.is_empty:

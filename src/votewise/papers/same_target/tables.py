@@ -6,11 +6,11 @@ from pathlib import Path
 
 from votewise.papers.notes import note_on_unconverged_curvature, note_on_widest_agreement_with_paper
 from votewise.papers.paper import Axis, Entry, Pairing, TableSpec, paper_entries
-from votewise.papers.published import read_printed
+from votewise.papers.published import read_published
 from votewise.papers.same_target.suites import BOTH, HOLDS, MIXUPS, SUITES, SWEEP
 from votewise.papers.suites import Where
 
-PRINTED = read_printed(Path(__file__).with_name("published.toml"))
+PRINTED = read_published(Path(__file__).with_name("published.toml"))
 
 # The hard deliveries that the paper compares with soft labels.
 HARD = ("sls", "multipass", "deterministic-control")
