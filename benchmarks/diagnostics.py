@@ -26,7 +26,7 @@ from votewise.data.images import ImageArrays
 from votewise.data.joining import data_checksum
 from votewise.diagnostics import curvature, high_disagreement_slices
 from votewise.experiments.measure import MeasuredRun, Plan, measure_run
-from votewise.experiments.run import Run, choose_device, make_job, model_maker, split_items
+from votewise.experiments.run import Run, choose_device, make_job, model_maker_of_run, split_items
 from votewise.papers.same_target.suites import paper_recipe
 from votewise.training import soft_cross_entropy, train_jobs
 
@@ -109,7 +109,7 @@ def random_data(items: int = 50, side: int = 8) -> tuple[Dataset, list[Outliers]
 def trained(config: Run, material: Prepared) -> dict[str, Tensor]:
     """The weights of a short run."""
     job = make_job(config, material)
-    make = model_maker(config, material)
+    make = model_maker_of_run(config, material)
     (outcome,) = train_jobs(make, torch.tensor(material.inputs), [job], config.recipe, device=DEVICE)
     result = outcome[1]
     if isinstance(result, Exception):

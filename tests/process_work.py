@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from limits import HANGS
-from votewise.experiments.backends.processes import in_processes, tick_in_worker
+from votewise.experiments.backends.processes import in_processes, tick_in_worker_process
 
 
 class _Add:
@@ -26,7 +26,7 @@ class _Add:
         if task < 0:
             raise ValueError("negative")
         for _ in range(task):
-            tick_in_worker()
+            tick_in_worker_process()
         return _Add.base + task
 
     def set_base(self, base: int) -> None:

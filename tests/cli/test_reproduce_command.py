@@ -19,9 +19,12 @@ from votewise.data import Dataset
 from votewise.data.images import ImageArrays
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.measure import measurement_store
+from votewise.experiments.planning import helper_run_store
 from votewise.papers import same_target
+from votewise.papers.pages import BEGIN, END
 from votewise.papers.paper import Paper
 from votewise.papers.same_target import PAPER
+from votewise.papers.same_target.suites import paper_recipe
 from votewise.records import RecordStore, Results, RunRecord, add_batch, result_columns
 
 Screen = pytest.CaptureFixture[str]
@@ -92,7 +95,7 @@ def test_tiny_from_data_to_numbers(
 def test_helper_runs_would_be_done_first(
     released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
+    monkeypatch.setattr("votewise.experiments.planning._measured_rate", lambda *_: 1000.0)
     line = command(released, tmp_path, "--dry-run", "--suite", "priors", "--seeds", "3", "--jobs", "1")
     assert main(line) == 0
     shown = capsys.readouterr().out.splitlines()
@@ -105,8 +108,54 @@ def test_helper_runs_would_be_done_first(
     assert plan["expected_seconds"] == pytest.approx(items / 1000, rel=0.02)
 
 
+def test_priors_from_data_to_the_page(
+    released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few items for a few epochs: runs are done after their helpers, reduced, and shown beside those of few votes."""
+    small = {
+        name: replace(
+            PAPER.suites[name], model="small-cnn", items=150, recipe=lambda: replace(paper_recipe(), epochs=4)
+        )
+        for name in ("sparse", "priors")
+    }
+    monkeypatch.setattr(same_target, "PAPER", replace(PAPER, suites={**PAPER.suites, **small}))
+    monkeypatch.setattr("votewise.papers.pages.draw_figure", lambda *_, **__: "<svg/>")
+    results, page = tmp_path / "results", tmp_path / "page.md"
+    page.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    for suite, runs in (("sparse", 12), ("priors", 8)):
+        line = [*command(released, tmp_path, "--seeds", "1", "--suite", suite, "--precision", "fp32"), "-q"]
+        assert main([*line, "--backend", "device", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["runs"] == runs
+        assert main([*line, "--reduce", "--results", str(results)]) == 0
+    capsys.readouterr()
+    store = RecordStore(tmp_path / "runs")
+    assert len(store.ids()) == 12 + 8 - 4, "smoothed shares are in both"
+    assert len(helper_run_store(store).ids()) == 4
+
+    shown = ["reproduce", "same-target", "--results", str(results), "-q"]
+    assert main([*shown, "--only", "sparse", "--json"]) == 0
+    (part,) = json.loads(capsys.readouterr().out)["parts"]
+    by_place = {(cell["row"], cell["column"]): cell["ours"] for cell in part["cells"]}
+    assert len(by_place) == 2 * 2 * 8 * 6
+    names = {**PAPER.names}
+    for record in store.records():
+        row = f"{names[record.config['method']]}, {record.config['votes']} votes"
+        for at, when in (("best", ""), ("last", ", last epoch")):
+            for number, column in (("soft_nll", "soft NLL"), ("vote_ece", "vote ECE"), ("accuracy", "accuracy")):
+                cell = by_place[f"{row}{when}", column]
+                assert (cell["n"], cell["mean"]) == (1, pytest.approx(record.numbers[f"{number}_{at}"]))
+            assert by_place[f"{row}{when}", "soft NLL, temperature fitted"]["n"] == 1
+    assert main([*shown, "--only", "orderings", "--json"]) == 0
+    (part,) = json.loads(capsys.readouterr().out)["parts"]
+    of_priors = [one for one in part["claims"] if one["family"].startswith("priors")]
+    assert {(one["verdict"], one["estimates"][0]["n"]) for one in of_priors} == {("undecided", 1)}
+    assert main([*shown, "--page", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "| multipass, cross-fitted prior, 5 votes, last epoch |" in text.replace("<br>", " ")
+
+
 def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
+    monkeypatch.setattr("votewise.experiments.planning._measured_rate", lambda *_: 1000.0)
     assert main(command(released, tmp_path, "--dry-run", "--jobs", "1")) == 0
     assert capsys.readouterr().out.splitlines() == [
         "  soft: 10 runs",
@@ -189,7 +238,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     write_store(store, material, seeds=1, suite="main")
     data = Dataset("cifar10h", ImageArrays(None, material.inputs), material.votes, material.checksum, material.labels)
     monkeypatch.setattr(same_target, "PAPER", replace(PAPER, datasets={"cifar10h": lambda _: data}, outliers=()))
-    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
+    monkeypatch.setattr("votewise.experiments.planning._measured_rate", lambda *_: 1000.0)
     suite = ["--suite", "main", "--seeds", "1", "--precision", "bf16", "--diagnostics"]
     return command(tmp_path, tmp_path, *suite), store
 

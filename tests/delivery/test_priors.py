@@ -66,19 +66,21 @@ def test_each_target_is_the_label_of_the_plain_delivery_and_the_prior(
     np.testing.assert_allclose(given_targets, expected, rtol=1e-6, atol=1e-30)
 
 
+@given(table=votes(max_items=5), seed=st.integers(0, 99), epoch=st.integers(0, 200))
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("prior", [0, 0.0, [0, 0, 0], np.zeros((4, 3))])
-def test_a_prior_of_zero_is_the_plain_delivery_bit_for_bit(kind: type[HardDelivery], prior: object) -> None:
-    for epoch in range(9):
-        plain = kind(VOTES, seed=3).targets(epoch)
-        with_none = kind(VOTES, seed=3, prior=prior).targets(epoch)
+def test_a_prior_of_zero_is_the_plain_delivery_bit_for_bit(
+    kind: type[HardDelivery], table: Votes, seed: int, epoch: int
+) -> None:
+    plain = kind(table, seed=seed).targets(epoch)
+    for prior in (0, 0.0, -0.0, [0] * table.n_classes, np.zeros(table.counts.shape)):
+        with_none = kind(table, seed=seed, prior=prior).targets(epoch)
         assert plain.tobytes() == with_none.tobytes()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", [1e20, 1e300, 1.7e308])
 def test_an_infinite_prior_is_the_prior(kind: type[HardDelivery], scale: float) -> None:
-    """Bit for bit, where the votes are below what a float can tell beside it, also where the sum is beyond all floats."""
+    """To the last digit, as votes are below what a float can tell beside it, also where the sum is beyond all floats."""
     prior = np.random.default_rng(0).dirichlet(np.ones(3), size=4)
     prior /= prior.max(axis=1, keepdims=True)
     expected = (prior / prior.sum(axis=1, keepdims=True)).astype(np.float32)

@@ -14,7 +14,7 @@ from votewise.data.dataset import Prepared
 from votewise.delivery.methods import METHODS
 from votewise.experiments import default_grid, default_recipe, train_model
 from votewise.experiments.demo import demo_grid
-from votewise.experiments.run import Run, helpers, make_job, out_of_fold, split_items, train_run, train_with_weights
+from votewise.experiments.run import Run, helpers, make_job, out_of_fold, split_items, train_run, train_run_with_weights
 
 MATERIAL = feature_material(80)
 RECIPE = default_recipe(MATERIAL, epochs=6, learning_rate=0.02)
@@ -50,7 +50,7 @@ def test_nonsense_on_scored_items_changes_no_model_and_no_choice(method: str, vo
         found = []
         for data in (MATERIAL, other):
             logits = out_of_fold(data, [train_run(helper, data) for helper in helpers(run)])
-            found.append((data, *train_with_weights(run, make_job(run, data, logits=logits), data)))
+            found.append((data, *train_run_with_weights(run, make_job(run, data, logits=logits), data)))
         (_, record, weights), (_, again, weights_again) = found
         for part in ("train", "selection", "held_out"):
             np.testing.assert_array_equal(getattr(split, part), getattr(split_items(run, other), part))

@@ -29,8 +29,9 @@ from votewise.experiments.backends.device import Device
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.backends.ray import Ray
 from votewise.experiments.execution import UnsavedRunsError, execute
-from votewise.experiments.grid import Grid, helper_store, missing_helper_runs, missing_runs
+from votewise.experiments.grid import Grid
 from votewise.experiments.measure import Measurement, Plan
+from votewise.experiments.planning import helper_run_store, missing_helper_runs, missing_runs
 from votewise.experiments.run import Run, helpers, train_run
 from votewise.records import RecordStore, RunRecord, record_differences, records_agree
 from votewise.training import TrainConfig
@@ -163,7 +164,7 @@ def test_helpers_are_done_first_and_kept_apart(here: Here, helped: list[Run], tm
         assert record_differences(record, train_run(run, MATERIAL)) == []
     if store is not None:
         assert sorted(store.ids()) == sorted(run.id for run in helped)
-        assert sorted(helper_store(store).ids()) == sorted(helper.id for helper in needed)
+        assert sorted(helper_run_store(store).ids()) == sorted(helper.id for helper in needed)
         assert missing_helper_runs(helped, store) == []
         lost = helped[1]
         (store.folder / lost.id / "arrays.npz").write_bytes(b"")

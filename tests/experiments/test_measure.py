@@ -23,11 +23,11 @@ from votewise.experiments.measure import (
     MEASUREMENTS,
     MeasuredRun,
     Plan,
-    items_measured_in_all_runs,
+    common_measured_items,
     measure_barrier,
     measure_run,
 )
-from votewise.experiments.run import Run, Split, model_maker, split_items
+from votewise.experiments.run import Run, Split, model_maker_of_run, split_items
 from votewise.models import MODELS
 from votewise.models.resnet import ResNet18
 from votewise.training.runs import State
@@ -64,7 +64,7 @@ def one_thread() -> None:
 def weights(config: Run, material: Prepared, seed: int) -> State:
     """Of a network that has seen some items, sure enough of itself for temperatures to tell."""
     torch.manual_seed(seed)
-    model = model_maker(config, material)().train()
+    model = model_maker_of_run(config, material)().train()
     with torch.no_grad():
         model.head.weight *= 10
         model(MeasuredRun(config, material, "cpu").network_inputs(np.arange(30)))
@@ -77,7 +77,7 @@ def prepared(pixels: np.ndarray) -> Tensor:
 
 
 def network(state: State) -> nn.Module:
-    model: nn.Module = model_maker(RUN, MATERIAL)()
+    model: nn.Module = model_maker_of_run(RUN, MATERIAL)()
     model.load_state_dict(state)
     return model.eval()
 
@@ -212,7 +212,7 @@ def test_neighbours_that_are_not_there_are_not_asked_for() -> None:
 
 @pytest.mark.parametrize("where", ["held_out", "shared"])
 def test_features_and_their_lengths(measured: Measured, where: str) -> None:
-    rows = measured.split.held_out if where == "held_out" else items_measured_in_all_runs(MATERIAL)
+    rows = measured.split.held_out if where == "held_out" else common_measured_items(MATERIAL)
     features = features_of(measured.model, prepared(MATERIAL.inputs[rows]))
     found = measured.arrays[f"{where}_features"]
     assert found.dtype == np.float16
@@ -222,7 +222,7 @@ def test_features_and_their_lengths(measured: Measured, where: str) -> None:
 
 @pytest.mark.parametrize("where", ["held_out", "shared"])
 def test_maps_are_of_the_class_people_chose_and_of_the_one_the_model_does(measured: Measured, where: str) -> None:
-    rows = measured.split.held_out if where == "held_out" else items_measured_in_all_runs(MATERIAL)
+    rows = measured.split.held_out if where == "held_out" else common_measured_items(MATERIAL)
     images = prepared(MATERIAL.inputs[rows])
     with torch.no_grad():
         activation = measured.model.stages(images)

@@ -16,7 +16,7 @@ from small_runs import IMAGES, Here, feature_material
 from votewise import diagnostics, metrics
 from votewise._errors import InputError
 from votewise.data import Outliers
-from votewise.data.corruptions import blur_images
+from votewise.data.corruptions import corrupt_with_blur
 from votewise.data.dataset import Prepared
 from votewise.diagnostics import (
     collect_outputs,
@@ -35,21 +35,21 @@ from votewise.experiments.measure import (
     MeasuredRun,
     Measurement,
     Plan,
-    items_measured_in_all_runs,
+    common_measured_items,
     measure_run,
     measurement_store,
     missing_measurements,
-    runs_to_repeat,
+    runs_to_measure_again,
 )
 from votewise.experiments.run import (
     WEIGHTS,
     Run,
-    digest_of_trained_weights,
+    digest_of_run_weights,
     make_job,
-    model_maker,
+    model_maker_of_run,
     softmax,
     split_items,
-    train_with_weights,
+    train_run_with_weights,
 )
 from votewise.records import RecordStore, RunRecord
 from votewise.training import TrainConfig
@@ -103,7 +103,7 @@ def diagnosis(store: RecordStore, measurement: Measurement) -> RunRecord:
 def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path, backend: Here) -> None:
     store = RecordStore(tmp_path)
     do(store, backend)
-    record, weights = train_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL, keep_epoch=COMMON)
+    record, weights = train_run_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL, keep_epoch=COMMON)
     rows = split_items(RUNS[0], MATERIAL)
     subject, people = MeasuredRun(RUNS[0], MATERIAL, "cpu"), MATERIAL.votes.probs[rows.held_out]
     inputs, best = subject.network_inputs(rows.held_out), subject.model(weights["best"])
@@ -111,7 +111,7 @@ def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path, backend
     assert (
         found.environment[WEIGHTS]
         == store.read(RUNS[0].id).environment[WEIGHTS]
-        == digest_of_trained_weights(weights["best"])
+        == digest_of_run_weights(weights["best"])
     )
 
     few: dict[str, Any] = {"max_products": 12, "max_probes": 12}
@@ -133,7 +133,7 @@ def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path, backend
 
     np.testing.assert_array_equal(found.arrays["held_out_features"], outputs.features.half().numpy())
     np.testing.assert_allclose(found.arrays["held_out_square_length"], (outputs.features**2).sum(1), rtol=1e-5)
-    shared = items_measured_in_all_runs(MATERIAL)
+    shared = common_measured_items(MATERIAL)
     maps = gradcam_maps(
         best, best.stages[-1], subject.network_inputs(shared), MATERIAL.votes.probs[shared].argmax(axis=1)
     )
@@ -155,7 +155,7 @@ def test_what_does_not_fit_into_memory_is_freed_and_measured_in_parts(
         return real(*arguments, keep_graph=keep_graph, **options)
 
     subject = MeasuredRun(RUNS[0], MATERIAL, "cpu")
-    states = {"best": model_maker(RUNS[0], MATERIAL)().state_dict()}
+    states = {"best": model_maker_of_run(RUNS[0], MATERIAL)().state_dict()}
     plan = Plan({"best": ("full",)})
     expected, _ = measure_run(subject, states, plan)
     monkeypatch.setattr(diagnostics, "curvature", short_of_memory)
@@ -210,8 +210,8 @@ def test_runs_that_were_done_without_weights_are_done_again(tmp_path: Path, back
     store = RecordStore(tmp_path)
     execute(RUNS, MATERIAL, store, backend=backend)
     assert missing_measurements(ALL, store) == ALL
-    assert runs_to_repeat(ALL, ALL, [], store) == RUNS
-    assert runs_to_repeat(ALL, ALL, RUNS, store) == [], "they are trained in any case"
+    assert runs_to_measure_again(ALL, ALL, [], store) == RUNS
+    assert runs_to_measure_again(ALL, ALL, RUNS, store) == [], "they are trained in any case"
     assert len(do(store, backend)) == 3
     assert backend.trained == RUNS * 2
     assert missing_measurements(ALL, store, outliers=OTHERS) == []
@@ -307,7 +307,7 @@ def test_what_was_measured_of_other_weights_is_measured_again(tmp_path: Path, ba
     other = store.read(RUNS[0].id)
     store.write(replace(other, environment={**other.environment, WEIGHTS: "0" * 64}), replace=True)
     assert missing_measurements(ALL, store) == [OF_SLS, BARRIER]
-    assert runs_to_repeat([OF_SLS], ALL, [], store) == RUNS, "a barrier is of two that were there together"
+    assert runs_to_measure_again([OF_SLS], ALL, [], store) == RUNS, "a barrier is of two that were there together"
     do(store, backend)
     assert backend.trained == RUNS * 2
     assert missing_measurements(ALL, store, outliers=OTHERS) == []
@@ -337,13 +337,13 @@ def test_weights_are_needed_of_all_runs_paired_with_one_that_is_trained(tmp_path
     for pair in pairs:
         measurement_store(store).write(RunRecord(config=pair.config, status="done"))
 
-    assert missing_measurements(pairs, store) == runs_to_repeat([], pairs, [], store) == []
+    assert missing_measurements(pairs, store) == runs_to_measure_again([], pairs, [], store) == []
     alone = [Measurement((run,), Plan(ood=True)) for run in runs]
-    assert runs_to_repeat([alone[3]], pairs, [], store) == [runs[3]]
-    assert runs_to_repeat([alone[0]], pairs, [], store) == [runs[0], runs[1], runs[2]]
-    assert runs_to_repeat([], pairs, [runs[0]], store) == [runs[1], runs[2]], "the first is done in any case"
+    assert runs_to_measure_again([alone[3]], pairs, [], store) == [runs[3]]
+    assert runs_to_measure_again([alone[0]], pairs, [], store) == [runs[0], runs[1], runs[2]]
+    assert runs_to_measure_again([], pairs, [runs[0]], store) == [runs[1], runs[2]], "the first is done in any case"
     store.write(records[1], {"best.safetensors": Path.touch}, replace=True)
-    assert runs_to_repeat([], pairs, [runs[0]], store) == []
+    assert runs_to_measure_again([], pairs, [runs[0]], store) == []
 
 
 def test_records_that_do_not_name_their_weights_are_believed(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_weights_without_a_checkpoint_of_the_plan_are_not_enough(tmp_path: Path,
     store, rough = RecordStore(tmp_path), [replace(OF_SLS, plan=Plan({"last": ("full",)})), OF_SOFT]
     do(store, backend, rough, keep_weights=True)
     assert "common.safetensors" not in store.attached(RUNS[0].id)
-    assert runs_to_repeat([OF_SLS, OF_SOFT], [], [], store) == RUNS[:1]
+    assert runs_to_measure_again([OF_SLS, OF_SOFT], [], [], store) == RUNS[:1]
     do(store, backend, [OF_SLS, OF_SOFT])
     assert backend.trained == [*RUNS, RUNS[0]]
     assert missing_measurements([OF_SLS, OF_SOFT], store, outliers=OTHERS) == []
@@ -382,8 +382,8 @@ def test_a_run_that_diverged_has_nothing_to_measure(tmp_path: Path, backend: Her
 
 
 def test_shared_items_are_the_same_for_every_seed_and_a_part() -> None:
-    assert list(items_measured_in_all_runs(MATERIAL)) == list(range(60))
-    few = items_measured_in_all_runs(MATERIAL, items=7)
+    assert list(common_measured_items(MATERIAL)) == list(range(60))
+    few = common_measured_items(MATERIAL, items=7)
     assert len(set(few)) == 7
     assert list(few) == sorted(few)
 
@@ -391,7 +391,7 @@ def test_shared_items_are_the_same_for_every_seed_and_a_part() -> None:
 def test_robustness_is_that_of_the_runs_best_model_on_corrupted_held_out_images(tmp_path: Path, backend: Here) -> None:
     store, wanted = RecordStore(tmp_path), Measurement((RUNS[0],), Plan(others=("robustness",)))
     do(store, backend, [wanted], RUNS[:1])
-    record, weights = train_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL)
+    record, weights = train_run_with_weights(RUNS[0], make_job(RUNS[0], MATERIAL), MATERIAL)
     numbers = diagnosis(store, wanted).numbers
     assert len(numbers) == 4 * 3 * 3
     rows = record.arrays["held_out"]
@@ -400,7 +400,7 @@ def test_robustness_is_that_of_the_runs_best_model_on_corrupted_held_out_images(
     with torch.no_grad():
         plain, blurred = (
             softmax(model(subject.prepared_for_network(images)).numpy())
-            for images in (PIXELS[rows], blur_images(PIXELS[rows], 1.5))
+            for images in (PIXELS[rows], corrupt_with_blur(PIXELS[rows], 1.5))
         )
     people = MATERIAL.votes.probs[rows]
     assert metrics.soft_nll(people, plain) == pytest.approx(record.numbers["soft_nll_best"], rel=1e-5)

@@ -15,7 +15,8 @@ from votewise.experiments.backends import Event
 from votewise.experiments.backends.device import Device
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import Grid, expected_training_items, helper_store
+from votewise.experiments.grid import Grid
+from votewise.experiments.planning import expected_training_items, helper_run_store
 from votewise.experiments.run import WEIGHTS, Run, helpers, make_job, out_of_fold, split_items, train_run
 from votewise.experiments.train import train_model
 from votewise.records import RecordStore, record_differences
@@ -165,7 +166,7 @@ def test_interrupted_work_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     store = RecordStore(tmp_path / "runs")
     runs = Grid(METHODS, range(2), folds=5).runs(MATERIAL, TrainConfig(epochs=4, batch_size=16))
     whole = execute(runs, MATERIAL, store, backend=Processes(2))
-    kept = helper_store(store)
+    kept = helper_run_store(store)
     assert len(kept.ids()) == 4
     for folder in (store.folder / runs[1].id, kept.folder / helpers(runs[3])[1].id, store.folder / runs[3].id):
         (folder / "arrays.npz").write_bytes(b"")

@@ -20,8 +20,9 @@ from votewise.experiments.backends import ray as backend
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.backends.ray import Ray
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import Grid, helper_store, missing_runs
+from votewise.experiments.grid import Grid
 from votewise.experiments.measure import Measurement, Plan, measurement_store
+from votewise.experiments.planning import helper_run_store, missing_runs
 from votewise.experiments.run import Run, helpers, train_run
 from votewise.records import RecordStore, record_differences
 from votewise.training import TrainConfig
@@ -65,7 +66,7 @@ def test_records_are_those_of_other_processes(tmp_path: Path, monkeypatch: pytes
     execute([*runs, *measured], MATERIAL, stores[0], backend=Ray(jobs=2), tell=told.append)
     execute([*runs, *measured], MATERIAL, stores[1], backend=Processes(2))
     assert not backend._ray(alone=True).is_initialized(), "what it started is ended"
-    for part in (lambda store: store, helper_store, measurement_store):
+    for part in (lambda store: store, helper_run_store, measurement_store):
         ours, theirs = map(part, stores)
         assert ours.ids() == theirs.ids() != []
         for name in ours.ids():

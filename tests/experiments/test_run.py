@@ -306,7 +306,7 @@ def test_a_record_holds_what_the_model_said(selected: float) -> None:
     config = feature_run(MATERIAL, seed=4, selected=selected, recipe__epochs=5)
     record = train_run(config, MATERIAL)
     split = split_items(config, MATERIAL)
-    outcome = train_job(run.model_maker(config, MATERIAL), torch.tensor(MATERIAL.inputs), make_job(config, MATERIAL), config.recipe)  # fmt: skip
+    outcome = train_job(run.model_maker_of_run(config, MATERIAL), torch.tensor(MATERIAL.inputs), make_job(config, MATERIAL), config.recipe)  # fmt: skip
     first, held_out = len(split.selection), split.held_out
     assert (record.arrays["held_out"] == held_out).all()
     np.testing.assert_array_equal(record.arrays["best_logits"], outcome.best_logits[first:])
@@ -362,7 +362,7 @@ def test_soft_of_a_job_is_soft_of_its_votes() -> None:
         config,
         job,
         MATERIAL,
-        train_job(run.model_maker(config, MATERIAL), _tensor(MATERIAL), job, config.recipe),
+        train_job(run.model_maker_of_run(config, MATERIAL), _tensor(MATERIAL), job, config.recipe),
         seconds=1.0,
         device="cpu",
         at_once=3,
@@ -452,7 +452,7 @@ def test_the_epoch_of_a_methods_own_loss(method: str) -> None:
 
     config = feature_run(MATERIAL, method, seed=2, selected=0.2, recipe__epochs=14, recipe__learning_rate=0.1)
     record, split = train_run(config, MATERIAL), split_items(config, MATERIAL)
-    outcome = train_job(run.model_maker(config, MATERIAL), torch.tensor(MATERIAL.inputs), make_job(config, MATERIAL), config.recipe)  # fmt: skip
+    outcome = train_job(run.model_maker_of_run(config, MATERIAL), torch.tensor(MATERIAL.inputs), make_job(config, MATERIAL), config.recipe)  # fmt: skip
     people, first = MATERIAL.votes.probs[split.selection], len(split.selection)
     majority = np.eye(3)[people.argmax(axis=1)]
     log_probs = torch.log_softmax(torch.from_numpy(outcome.logits).double(), dim=-1).numpy()

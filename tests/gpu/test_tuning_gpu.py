@@ -40,9 +40,7 @@ def losses(data: Prepared, recipe: TrainConfig, device: str) -> list[np.ndarray]
 
 
 @pytest.mark.parametrize("micro_batch", [0, 5])
-def test_tuning_on_a_gpu_is_that_on_a_cpu(
-    tmp_path: Path, micro_batch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tuning_on_a_gpu_is_that_on_a_cpu(tmp_path: Path, micro_batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Dropout draws other numbers on a GPU.
     monkeypatch.setattr(torch.nn.Dropout, "forward", lambda _, values: values)
     data = prepared(tiny_bert(tmp_path / "bert"), "tuned")

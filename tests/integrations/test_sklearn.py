@@ -18,7 +18,14 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -330,6 +337,26 @@ def test_no_item_is_predicted_by_a_classifier_that_saw_it(inputs: np.ndarray, vo
     for known, asked in Remembering.seen:
         assert not known & asked
         assert known | asked == set(inputs[:, 0].tolist())
+
+
+@pytest.mark.parametrize("prior", [None, 0.5, "fitted", "crossfit"])
+def test_votes_of_scored_items_have_no_say(prior: Any, inputs: np.ndarray, votes: Votes) -> None:
+    """Nonsense in their place leaves the classifier of each fold, bit for bit, and its predictions for every item."""
+    model = VotesClassifier(LogisticRegression(), prior=prior)
+
+    def fitted(counts: np.ndarray) -> list[tuple[bytes, float]]:
+        found = cross_validate(model, inputs, frame(Votes.from_counts(counts)), cv=KFold(4), return_estimator=True)
+        probs = [one.predict_proba(inputs).tobytes() for one in found["estimator"]]
+        return list(zip(probs, found["test_score"].tolist(), strict=True))
+
+    before = fitted(votes.counts)
+    for fold, (_, scored) in enumerate(KFold(4).split(inputs)):
+        counts = votes.counts.copy()
+        counts[scored] = np.random.default_rng(fold).integers(0, 9, (len(scored), 3)) ** 2 + [1, 0, 0]
+        after = fitted(counts)
+        assert after[fold][0] == before[fold][0]
+        assert after[fold][1] != before[fold][1], "the scores do look at them"
+        assert all(after[other][0] != before[other][0] for other in range(4) if other != fold), "others learn from them"
 
 
 def test_classifiers_that_rule_classes_out_can_be_cross_fitted(inputs: np.ndarray, votes: Votes) -> None:

@@ -9,7 +9,7 @@ from votewise.data import Dataset
 from votewise.data.tables import Features
 from votewise.papers.claims import Claim, claim_lower
 from votewise.papers.paper import Axis, Choice, Entry, FigureSpec, Pairing, Paper, TableSpec, paper_entries
-from votewise.papers.published import read_printed
+from votewise.papers.published import read_published
 from votewise.papers.suites import Suite
 from votewise.report.document import Curve, Panel
 from votewise.training import TrainConfig
@@ -44,7 +44,7 @@ PAPER = Paper(
     names={"soft": "soft labels", "majority": "majority labels"},
     datasets={"toy": lambda _: load("toy", 1)},
     suites={"main": Suite("toy", "mlp", recipe, ("soft", "majority"), 4)},
-    published=read_printed(Path(__file__).with_name("published.toml")),
+    published=read_published(Path(__file__).with_name("published.toml")),
     tables=(
         TableSpec(
             "table-1", "both methods",

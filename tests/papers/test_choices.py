@@ -12,7 +12,7 @@ import pytest
 
 from paper_runs import beside, results_with, sample
 from votewise.papers.claims import Claim, claim_positive, claim_value
-from votewise.papers.pages import OPEN, Finding, paper_choices_part, paper_summary_part, read_findings
+from votewise.papers.pages import OPEN, Finding, paper_choices_part, paper_summary_part, read_page_findings
 from votewise.papers.paper import Choice, Entry, Paper, TableSpec
 from votewise.papers.published import Printed, misfit
 from votewise.papers.same_target import PAPER
@@ -133,10 +133,10 @@ def test_the_summary_counts_and_gives_reasons() -> None:
 
 def test_every_finding_is_about_some_number() -> None:
     """The notes beside the stored results name parts, rows and columns that there are."""
-    findings = read_findings(Path(__file__).resolve().parents[2] / "results" / "same-target")
+    findings = read_page_findings(Path(__file__).resolve().parents[2] / "results" / "same-target")
     tables = {table.name: table for table in (*PAPER.tables, PAPER.quoted) if table}
     empty = results_with({})
-    assert len(findings) == 6
+    assert len(findings) == 7
     for finding in findings:
         cells = PAPER.cells(tables[finding.part].entries, empty)
         assert any(re.fullmatch(finding.row, cell.row) and re.fullmatch(finding.column, cell.column) for cell in cells)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from votewise.papers.published import read_printed
+from votewise.papers.published import read_published
 from votewise.papers.same_target import PAPER
 from votewise.statistics import Published
 
@@ -134,7 +134,7 @@ def test_numbers_are_read_as_they_are_printed(tmp_path: Path) -> None:
         "[ranges]\nd = [0.1, 0.3]\n",
         encoding="utf-8",
     )
-    printed = read_printed(path)
+    printed = read_published(path)
     assert printed.numbers == {
         ("table-1", "x", 3, "a"): Published(1.5, 0.2, 3, "Table 1, x"),
         ("table-1", "x", 3, "b"): Published(2.5, None, 3, "Table 1, x"),

@@ -11,8 +11,8 @@ import pytest
 from paper_runs import named_runs, suite_runs, tiny_material
 from votewise import InputError, Votes
 from votewise.data.dataset import Prepared
-from votewise.experiments.grid import expected_training_items
-from votewise.experiments.measure import common_checkpoint_epoch
+from votewise.experiments.measure import common_measured_epoch
+from votewise.experiments.planning import expected_training_items
 from votewise.experiments.run import Run, helpers
 from votewise.papers import work
 from votewise.papers.same_target import PAPER
@@ -141,7 +141,7 @@ def test_what_is_measured_of_each_run(material: Prepared) -> None:
     pairs = [each.runs for each in work.paper_measurements(PAPER, names) if len(each.runs) == 2]
     assert [(one.method, other.method, one.seed == other.seed) for one, other in pairs] == [("sls", "soft", True)] * 10
     run = next(iter(plans))
-    assert [common_checkpoint_epoch(replace(run, recipe=replace(run.recipe, epochs=n))) for n in (200, 12, 1)] == [
+    assert [common_measured_epoch(replace(run, recipe=replace(run.recipe, epochs=n))) for n in (200, 12, 1)] == [
         149,
         8,
         0,

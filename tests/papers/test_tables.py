@@ -230,7 +230,7 @@ def test_smoothed_shares_are_tested_against_soft_labels_and_multipass() -> None:
     values = {"soft": [0.60, 0.61, 0.63], "multipass": [0.58, 0.60, 0.62], "dirichlet": [0.57, 0.59, 0.64]}
     results = results_with({(method, 5, 1): {"soft_nll_best": found} for method, found in values.items()})
     found = cells("sparse", results)
-    assert len(found) == 2 * 6 * 5
+    assert len(found) == 2 * 2 * 8 * 6, "both epochs, 5 and 10 votes, eight methods and six scores"
     cell = next(one for one in found if one.row == "soft labels, Dirichlet prior, 5 votes")
     assert (cell.column, cell.ours) == ("soft NLL", sample(*values["dirichlet"]))
     done = {row: test for row, test in paired("sparse", results).items() if test.n}
@@ -242,6 +242,30 @@ def test_smoothed_shares_are_tested_against_soft_labels_and_multipass() -> None:
     last = [*done.values()][-1]
     assert last.p_value == pytest.approx(stats.wilcoxon(values["dirichlet"], values["multipass"]).pvalue)
     assert last.wins == 2
+
+
+def test_priors_stand_beside_the_other_ways_with_few_votes() -> None:
+    scores = ("soft_nll", "scaled_soft_nll", "vote_ece", "ece", "entropy_correlation", "accuracy")
+    rng = np.random.default_rng(4)
+    values = {
+        method: {f"{score}_{at}": rng.random(4) for score in scores for at in ("best", "last")}
+        for method in ("multipass", "multipass-prior", "multipass-crossfit")
+    }
+    results = results_with({(method, votes, 1): each for method, each in values.items() for votes in (5, 10)})
+    shown = {(cell.row, cell.column): cell.ours for cell in cells("sparse", results) if cell.ours}
+    assert len(shown) == 2 * 2 * 3 * 6
+    row = "multipass, cross-fitted prior, 10 votes"
+    columns = ("soft NLL", "soft NLL, temperature fitted", "vote ECE", "ECE", "entropy correlation", "accuracy")
+    for score, column in zip(scores, columns, strict=True):
+        assert shown[row, column] == sample(*values["multipass-crossfit"][f"{score}_best"])
+        assert shown[f"{row}, last epoch", column] == sample(*values["multipass-crossfit"][f"{score}_last"])
+    done = {row: test for row, test in paired("sparse", results).items() if test.n}
+    assert len(done) == 2 * 2 * 5, "each prior by five scores"
+    for score, column in zip(scores[:-1], columns[:-1], strict=True):
+        first, second = (values[method][f"{score}_best"] for method in ("multipass-crossfit", "multipass"))
+        wins = (first > second if column == "entropy correlation" else first < second).sum()
+        test = done[f"multipass, cross-fitted prior, 5 votes | multipass | {column} | two-sided"]
+        assert (test.wins, test.difference) == (wins, pytest.approx((first - second).mean()))
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli.groups import option
-from votewise.cli.inputs import Device
+from votewise.cli.input_options import Device
+from votewise.cli.options import option
 from votewise.cli.run_display import BackendName
 
 
 @dataclass(frozen=True)
-class WorkOptions:
+class PaperWorkOptions:
     """What is trained and measured, and how."""
 
     suite: Annotated[str, typer.Option(help="Suite of the paper's runs; a wrong name lists them all.")] = "all"
@@ -39,7 +39,7 @@ class WorkOptions:
 
 
 @dataclass(frozen=True)
-class ResultOptions:
+class PaperResultOptions:
     """Which results are shown or written, for which nothing is trained."""
 
     only: Annotated[

@@ -36,7 +36,7 @@ def read_cifar_batch(path: Path, member: str, label_key: str, n_classes: int) ->
         n_classes: labels run from 0 to one less.
     """
     if path.name.endswith(".tar.gz"):
-        raw = _read_member(path, member)
+        raw = _read_cifar_member(path, member)
     else:
         with path.open("rb") as file:
             raw = _check_cifar_size(path, file.read(_MOST_BATCH_BYTES + 1))
@@ -56,7 +56,7 @@ def read_cifar_batch(path: Path, member: str, label_key: str, n_classes: int) ->
     return images, np.array(labels, dtype=np.int64)
 
 
-def _read_member(path: Path, member: str) -> bytes:
+def _read_cifar_member(path: Path, member: str) -> bytes:
     """The bytes of one member of an archive, read in memory; nothing is unpacked onto the disk.
 
     Headers are taken one by one: `tarfile` would keep all of them, and whatever long names they announce.

@@ -16,8 +16,8 @@ from votewise._numerics import top_classes
 from votewise.data.batches import read_cifar_batch
 from votewise.data.dataset import Dataset
 from votewise.data.images import ImageArrays
-from votewise.data.inputs import pieces_for_checksum
-from votewise.data.releases import locate
+from votewise.data.inputs import input_pieces_for_checksum
+from votewise.data.releases import locate_release
 from votewise.votes import Votes, open_source
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -34,7 +34,7 @@ def load_cifar10h(folder: Path | None = None) -> Dataset:
     Args:
         folder: where the released files lie; `data_folder()` if left out. Nothing is downloaded.
     """
-    counts_path, batch = locate("cifar10h", folder)
+    counts_path, batch = locate_release("cifar10h", folder)
     counts = open_source(counts_path)
     if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu" or counts.shape[1:] != (len(CLASSES),):
         got = f"{counts.dtype} of shape {counts.shape}" if isinstance(counts, np.ndarray) else "a table"
@@ -48,7 +48,7 @@ def load_cifar10h(folder: Path | None = None) -> Dataset:
     # Of images, labels and counts, however they were stored: every stored run is named by it.
     digest = sha256()
     for array in (images, labels.astype("<i8"), counts.astype("<i8")):
-        for piece in pieces_for_checksum(array):
+        for piece in input_pieces_for_checksum(array):
             digest.update(piece)
     data = Dataset("cifar10h", ImageArrays(None, images), votes, digest.hexdigest(), labels)
     agreement = (top_classes(votes.probs) == labels).mean()

@@ -20,7 +20,7 @@ Pixels = npt.NDArray[np.uint8]
 _REACH = 3.0
 
 
-def add_noise_to_images(images: Pixels, deviation: float, *, seed: int) -> Pixels:
+def corrupt_with_noise(images: Pixels, deviation: float, *, seed: int) -> Pixels:
     """Gaussian noise, independent in each pixel and channel.
 
     Args:
@@ -32,7 +32,7 @@ def add_noise_to_images(images: Pixels, deviation: float, *, seed: int) -> Pixel
     return _as_pixels(images + noise)
 
 
-def blur_images(images: Pixels, sigma: float, *, seed: int = 0) -> Pixels:  # noqa: ARG001
+def corrupt_with_blur(images: Pixels, sigma: float, *, seed: int = 0) -> Pixels:  # noqa: ARG001
     """Gaussian blur; beyond the edges images are mirrored.
 
     Args:
@@ -55,7 +55,7 @@ def blur_images(images: Pixels, sigma: float, *, seed: int = 0) -> Pixels:  # no
     return _as_pixels(blurred)
 
 
-def lower_contrast_of_images(images: Pixels, kept: float, *, seed: int = 0) -> Pixels:  # noqa: ARG001
+def corrupt_with_low_contrast(images: Pixels, kept: float, *, seed: int = 0) -> Pixels:  # noqa: ARG001
     """Each channel of an image brought nearer to its mean.
 
     Args:
@@ -67,7 +67,7 @@ def lower_contrast_of_images(images: Pixels, kept: float, *, seed: int = 0) -> P
     return _as_pixels(mean + kept * (images - mean))
 
 
-def compress_images(images: Pixels, quality: float, *, seed: int = 0) -> Pixels:  # noqa: ARG001
+def corrupt_with_compression(images: Pixels, quality: float, *, seed: int = 0) -> Pixels:  # noqa: ARG001
     """Images written as JPEG and read again.
 
     Args:
@@ -87,10 +87,10 @@ def compress_images(images: Pixels, quality: float, *, seed: int = 0) -> Pixels:
 
 # Each corruption with its three strengths, the weakest first.
 CORRUPTIONS: dict[str, tuple[Callable[..., Pixels], tuple[float, float, float]]] = {
-    "noise": (add_noise_to_images, (0.04, 0.08, 0.16)),
-    "blur": (blur_images, (0.5, 1.0, 1.5)),
-    "contrast": (lower_contrast_of_images, (0.6, 0.4, 0.2)),
-    "jpeg": (compress_images, (50, 25, 10)),
+    "noise": (corrupt_with_noise, (0.04, 0.08, 0.16)),
+    "blur": (corrupt_with_blur, (0.5, 1.0, 1.5)),
+    "contrast": (corrupt_with_low_contrast, (0.6, 0.4, 0.2)),
+    "jpeg": (corrupt_with_compression, (50, 25, 10)),
 }
 
 

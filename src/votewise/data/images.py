@@ -24,7 +24,7 @@ from votewise.data.inputs import (
     InputSource,
     LoadedInputs,
     Track,
-    pieces_for_checksum,
+    input_pieces_for_checksum,
     taken_ids,
 )
 
@@ -113,7 +113,7 @@ class ImageFiles(_Images):
 
     def pictures(self, track: Track[int] = iter) -> Iterator[bytes]:
         """Each image whole, made smaller if its longer side has more than `PICTURE_SIDE` pixels."""
-        return (_as_picture(image) for image, _ in _decoded_images(self.files, PICTURE_SIDE, track))
+        return (_image_as_picture(image) for image, _ in _decoded_images(self.files, PICTURE_SIDE, track))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class ImageArrays(_Images):
 
     def raw(self, track: Track[int] = iter) -> Iterator[bytes | memoryview]:
         """The array's type, shape and bytes."""
-        return pieces_for_checksum(self.values)
+        return input_pieces_for_checksum(self.values)
 
     def load(self, model: InputModel | None = None, track: Track[int] = iter) -> LoadedInputs:
         """The images as they are, whatever the model's size, or as it encodes them."""
@@ -153,7 +153,7 @@ class ImageArrays(_Images):
     def pictures(self, track: Track[int] = iter) -> Iterator[bytes]:
         """Each image, made smaller if its longer side has more than `PICTURE_SIDE` pixels."""
         _require_pillow("making pictures of the items")
-        return (_as_picture(image) for image in self._as_pillow(track))
+        return (_image_as_picture(image) for image in self._as_pillow(track))
 
     def _as_pillow(self, track: Track[int]) -> Iterator[Image]:
         from PIL.Image import fromarray
@@ -294,7 +294,7 @@ def _decoded_images(files: Sequence[Path], side: int, track: Track[int]) -> Iter
         raise _unreadable_images(len(files), faults)
 
 
-def _as_picture(image: Image) -> bytes:
+def _image_as_picture(image: Image) -> bytes:
     """A small WebP; PNG where Pillow was built without WebP."""
     from PIL import features
 

@@ -168,7 +168,7 @@ class InputSource(ABC):
         return None
 
 
-def pieces_for_checksum(values: npt.NDArray[Any]) -> Iterator[bytes | memoryview]:
+def input_pieces_for_checksum(values: npt.NDArray[Any]) -> Iterator[bytes | memoryview]:
     """An array's type, shape and bytes."""
     yield f"{values.dtype.str}{values.shape}".encode()
     yield np.ascontiguousarray(values).data
@@ -179,7 +179,7 @@ def taken_ids(item_ids: StrArray | None, rows: IntArray) -> StrArray | None:
     return None if item_ids is None else item_ids[rows]
 
 
-def name_rows(rows: IntArray, ids: StrArray | None) -> str:
+def name_input_rows(rows: IntArray, ids: StrArray | None) -> str:
     """The first few rows by id, or by number if there are no ids."""
     if ids is None:
         return f"rows {first_few(rows[:5], len(rows))}"

@@ -38,7 +38,7 @@ def item_data(dataset: Dataset, *, shown: bool = True, track: Track[int] = iter)
             size += len(picture)
             if size > MOST_PICTURE_BYTES:
                 pictures = []
-                lost.append(_too_large("pictures", MOST_PICTURE_BYTES))
+                lost.append(_items_too_large("pictures", MOST_PICTURE_BYTES))
                 break
     except MissingExtraError as error:
         lost.append(f"Pictures are not kept for pages: {error}")
@@ -47,12 +47,12 @@ def item_data(dataset: Dataset, *, shown: bool = True, track: Track[int] = iter)
         notes.append(f"{counted(cut, 'text is', 'texts are')} kept for pages up to {_LONGEST_TEXT:,} characters.")
     if texts is not None and len(stored_json(texts)) > MOST_TEXT_BYTES:
         texts = None
-        notes.append(_too_large("texts", MOST_TEXT_BYTES))
+        notes.append(_items_too_large("texts", MOST_TEXT_BYTES))
     if paths is not None and len(stored_json(paths)) > MOST_TEXT_BYTES:
         paths = None
-        notes.append(_too_large("paths", MOST_TEXT_BYTES))
+        notes.append(_items_too_large("paths", MOST_TEXT_BYTES))
     return ItemData(dataset.name, votes, dataset.labels, texts, tuple(pictures) or None, paths, notes=(*notes, *lost))
 
 
-def _too_large(what: str, most: int) -> str:
+def _items_too_large(what: str, most: int) -> str:
     return f"The {what} are not kept for pages: together they have more than {most >> 20} MiB."

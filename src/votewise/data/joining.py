@@ -10,7 +10,7 @@ from votewise._checks import check_choice, first_few
 from votewise._errors import InputError
 from votewise._text import counted
 from votewise.data.dataset import Dataset
-from votewise.data.inputs import InputSource, Track, pieces_for_checksum
+from votewise.data.inputs import InputSource, Track, input_pieces_for_checksum
 from votewise.votes import Votes
 
 
@@ -85,7 +85,7 @@ def data_checksum(source: InputSource, votes: Votes, track: Track[int] = iter) -
     digest = sha256("\x1f".join(votes.classes).encode(errors="surrogatepass"))
     ids = "\x1f".join(votes.item_ids.tolist()).encode(errors="surrogatepass")
     digest.update(sha256(ids).digest())
-    for pieces in (source.raw(track), pieces_for_checksum(votes.probs if votes.counts is None else votes.counts)):
+    for pieces in (source.raw(track), input_pieces_for_checksum(votes.probs if votes.counts is None else votes.counts)):
         for piece in pieces:
             digest.update(piece)
     return digest.hexdigest()

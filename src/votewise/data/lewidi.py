@@ -18,7 +18,7 @@ from votewise._text import TextOrPair
 from votewise.data.dataset import Dataset
 from votewise.data.inputs import InputForm
 from votewise.data.joining import join_inputs
-from votewise.data.releases import find_release, locate, notes_on_files
+from votewise.data.releases import find_release, locate_release, notes_on_release_files
 from votewise.data.single_votes import count_votes
 from votewise.data.texts import Texts
 from votewise.votes.exports.lewidi import joined_annotations
@@ -56,7 +56,7 @@ def load_lewidi(part: str, folder: Path | None = None) -> Dataset:
     """
     name = f"lewidi-{check_choice('the part of LeWiDi', part, tuple(PARTS))}"
     files = [released.name for released, *_ in find_release(name).parts]
-    contents = {file: _read_file(path, file) for file, path in zip(files, locate(name, folder), strict=True)}
+    contents = {file: _read_lewidi(path, file) for file, path in zip(files, locate_release(name, folder), strict=True)}
     texts: dict[str, TextOrPair] = {}
     single: list[tuple[str, str, str]] = []
     for split, (file, content) in zip(SPLITS, contents.items(), strict=True):
@@ -65,16 +65,16 @@ def load_lewidi(part: str, folder: Path | None = None) -> Dataset:
             raise InputError(f"{file} must hold items by number", "it holds a list", "Take the files as released")
         for number, item in items.items():
             item_id = f"{split}/{number}"
-            texts[item_id] = _rated_text(item_id, item, is_conversation=part == "convabuse")
+            texts[item_id] = _lewidi_text(item_id, item, is_conversation=part == "convabuse")
             people, labels = joined_annotations(item_id, item, item.get("annotations"))
             single += zip([item_id] * len(people), people, labels, strict=True)
     votes = count_votes(single, PARTS[part], f"LeWiDi files {', '.join(files)}")
     form = InputForm(text_column=("context", "text") if part == "convabuse" else "text")
     source = Texts(np.array(list(texts)), tuple(texts.values()), form)
-    return join_inputs(votes, source, name=name, notes=notes_on_files(name, contents))
+    return join_inputs(votes, source, name=name, notes=notes_on_release_files(name, contents))
 
 
-def _read_file(path: Path, file: str) -> bytes:
+def _read_lewidi(path: Path, file: str) -> bytes:
     """The bytes of one released file, which is at `path` or inside an archive there."""
     if path.suffix != ".zip":
         return path.read_bytes()
@@ -91,7 +91,7 @@ def _read_file(path: Path, file: str) -> bytes:
     raise InputError(f"{str(path)!r} must hold {file}", "it does not", "Take the files as released")
 
 
-def _rated_text(item_id: str, item: dict[str, Any], *, is_conversation: bool) -> TextOrPair:
+def _lewidi_text(item_id: str, item: dict[str, Any], *, is_conversation: bool) -> TextOrPair:
     """The text that was rated; of a conversation with what was said before."""
     turns = [item.get("text")]
     if is_conversation:

@@ -89,7 +89,7 @@ def default_recipe(
     values = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if material.encoder is not None:
-        return replace(_encoder_recipe(material, augment=augment, device=choose_device(device)), **changes)
+        return replace(_default_encoder_recipe(material, augment=augment, device=choose_device(device)), **changes)
     if material.kind == "text":
         rate, decay = 1e-2, 2.0
     elif material.inputs.shape[1] >= _WIDE:
@@ -98,7 +98,7 @@ def default_recipe(
         rate, decay = 3e-3, 1.0
     recipe = TrainConfig(learning_rate=rate, weight_decay=decay, decayed="weights")
     if material.kind == "images":
-        mean, std = recipe_channel_statistics(material)
+        mean, std = default_channel_statistics(material)
         recipe = TrainConfig(
             epochs=30,
             batch_size=64,
@@ -116,7 +116,7 @@ def default_recipe(
     return replace(recipe, **{"batch_size": min(recipe.batch_size, fitting), **changes})
 
 
-def recipe_channel_statistics(material: Prepared) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def default_channel_statistics(material: Prepared) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and standard deviation of each channel over all images, in 0..1. Labels are not used."""
     images = material.inputs
     total, squares = np.zeros(images.shape[3]), np.zeros(images.shape[3])
@@ -130,7 +130,7 @@ def recipe_channel_statistics(material: Prepared) -> tuple[tuple[float, ...], tu
     return tuple(mean.round(4).tolist()), tuple(deviation.round(4).tolist())
 
 
-def _encoder_recipe(material: Prepared, *, augment: bool, device: str) -> TrainConfig:
+def _default_encoder_recipe(material: Prepared, *, augment: bool, device: str) -> TrainConfig:
     """The recipe for the head of a frozen encoder, or for an encoder that is tuned (docs/encoders.md)."""
     from votewise.models.encoder import EncoderLabel
     from votewise.models.readers import PixelReader, read_reader

@@ -10,24 +10,24 @@ from votewise._errors import InputError, VotewiseError
 from votewise.data import Outliers
 from votewise.data.dataset import Prepared
 from votewise.experiments.backends import Backend, Event, Finished, Note, Started, Tell, Training, find_backend
-from votewise.experiments.grid import expected_training_items, helper_store, missing_runs, stored_records
 from votewise.experiments.measure import (
     Measurement,
     Plan,
-    finished_run,
+    finished_run_to_measure,
     load_weights_to_measure,
     measurement_store,
     missing_measurements,
-    runs_to_repeat,
+    runs_to_measure_again,
 )
+from votewise.experiments.planning import expected_training_items, helper_run_store, missing_runs, stored_records
 from votewise.experiments.run import (
     HelperFailedError,
     Run,
     check_votes_for_runs,
     helpers,
+    method_of_run,
     out_of_fold,
     record_failed_run,
-    training_method,
 )
 from votewise.records import RecordStore, RunRecord
 
@@ -93,7 +93,7 @@ def execute(
     lacking: list[Measurement] = []
     if store is not None and measurements:
         lacking = missing_measurements(measurements, store, outliers=outliers, retry_failed=retry_failed)
-        keeper.repeated = runs_to_repeat(lacking, measurements, todo, store)
+        keeper.repeated = runs_to_measure_again(lacking, measurements, todo, store)
     wanted = {*todo, *keeper.repeated}
     todo = [run for run in runs if run in wanted]
     check_votes_for_runs(todo, data.votes)
@@ -118,7 +118,7 @@ def execute(
                 unmade = missing_measurements(measurements, store, outliers=outliers, retry_failed=True)
                 needed = {run for each in unmade for run in each.runs}
                 for run in {*todo, *(run for each in left for run in each.runs)} - needed:
-                    if finished_run(run, store):
+                    if finished_run_to_measure(run, store):
                         store.detach(run.id)
     records = [record for task in tasks if isinstance(task, Run) and (record := keeper.records[task]) is not None]
     if store is not None and keeper.refused is not None:  # raised only now, so that the other runs could continue
@@ -195,7 +195,7 @@ def _make_trainings(
     helper_runs = list(dict.fromkeys(helper for run in todo for helper in helpers(run)))
     records: list[RunRecord] = []
     if helper_runs:
-        store = None if keeper.store is None else helper_store(keeper.store)
+        store = None if keeper.store is None else helper_run_store(keeper.store)
         try:
             records = execute(helper_runs, data, store, backend=backend, retry_failed=retry_failed, tell=keeper.tell)
         except UnsavedRunsError as error:
@@ -212,5 +212,5 @@ def _make_trainings(
             continue
         # What is measured besides, such as a barrier, is measured once everything is trained.
         keep = keep_weights or len(asked) > (not plan.is_empty)
-        trainings.append(Training(run, training_method(run), logits, plan, keep))
+        trainings.append(Training(run, method_of_run(run), logits, plan, keep))
     return trainings

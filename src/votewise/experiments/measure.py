@@ -26,8 +26,8 @@ from votewise.experiments.run import (
     WEIGHTS,
     Run,
     Split,
-    digest_of_trained_weights,
-    model_maker,
+    digest_of_run_weights,
+    model_maker_of_run,
     run_environment,
     split_items,
 )
@@ -165,7 +165,7 @@ class MeasuredRun:
         """The network with these weights, in the memory layout that suits the device."""
         import torch
 
-        network: nn.Module = model_maker(self.run, self.data)()
+        network: nn.Module = model_maker_of_run(self.run, self.data)()
         network.load_state_dict(state)
         network = network.to(self.device).eval()
         return network.to(memory_format=torch.channels_last) if self.device == "cuda" else network  # type: ignore[call-overload]
@@ -255,7 +255,7 @@ def measure_runs(
         arrays=arrays,
         environment={
             **run_environment(device),
-            WEIGHTS: " ".join(digest_of_trained_weights(each["best"]) for each in weights),
+            WEIGHTS: " ".join(digest_of_run_weights(each["best"]) for each in weights),
         },
         timing={"seconds": time.perf_counter() - start},
     )
@@ -294,7 +294,7 @@ def missing_measurements(
     known = measurement_store(store)
     missing = []
     for measurement in measurements:
-        plan, record = measurement.plan, _summary_of_run(known, measurement.id)
+        plan, record = measurement.plan, _summary_of_measured_run(known, measurement.id)
         wanted = {f"{when}/{FULL}/trace" for when in plan.curvature}
         wanted |= {f"{images.name}/energy/auroc" for images in outliers if plan.ood}
         if record is None:
@@ -302,14 +302,14 @@ def missing_measurements(
         elif record.status == "failed":
             is_there = not retry_failed
         else:
-            finished = [finished_run(run, store) for run in measurement.runs]
+            finished = [finished_run_to_measure(run, store) for run in measurement.runs]
             is_there = wanted <= record.numbers.keys() and is_measurement_current(record, finished)
         if not is_there and (not plan.is_empty or len(measurement.runs) > 1):
             missing.append(measurement)
     return missing
 
 
-def runs_to_repeat(
+def runs_to_measure_again(
     missing: Sequence[Measurement], wanted: Sequence[Measurement], untrained: Sequence[Run], store: RecordStore
 ) -> list[Run]:
     """Finished runs whose weights are needed but not kept: for what is missing, and for pairs of which one is trained.
@@ -322,7 +322,7 @@ def runs_to_repeat(
     """
 
     def has_lost(run: Run, checkpoints: set[str]) -> bool:
-        return finished_run(run, store) is not None and not has_weights_to_measure(run, checkpoints, store)
+        return finished_run_to_measure(run, store) is not None and not has_weights_to_measure(run, checkpoints, store)
 
     repeated = dict.fromkeys(
         run for each in missing for run in each.runs if run not in untrained and has_lost(run, each.checkpoints)
@@ -342,15 +342,15 @@ def runs_to_repeat(
         repeated |= dict.fromkeys(more)
 
 
-def finished_run(run: Run, store: RecordStore) -> RunSummary | None:
+def finished_run_to_measure(run: Run, store: RecordStore) -> RunSummary | None:
     """The record of a finished run; None if it failed, is missing or is damaged."""
-    summary = _summary_of_run(store, run.id)
+    summary = _summary_of_measured_run(store, run.id)
     return summary if summary is not None and summary.status == "done" else None
 
 
 def has_weights_to_measure(run: Run, checkpoints: set[str], store: RecordStore) -> bool:
     """Whether a run is finished and the weights of all these checkpoints are attached to its record."""
-    return finished_run(run, store) is not None and {f"{name}{_SUFFIX}" for name in checkpoints} <= {
+    return finished_run_to_measure(run, store) is not None and {f"{name}{_SUFFIX}" for name in checkpoints} <= {
         *store.attached(run.id)
     }
 
@@ -362,7 +362,7 @@ def load_weights_to_measure(run: Run, store: RecordStore) -> Weights:
     return {name.removesuffix(_SUFFIX): load_state(store.attachment(run.id, name)) for name in store.attached(run.id)}
 
 
-def _summary_of_run(store: RecordStore, name: str) -> RunSummary | None:
+def _summary_of_measured_run(store: RecordStore, name: str) -> RunSummary | None:
     try:
         return store.read_summary(name)
     except InputError:  # missing or damaged
@@ -372,12 +372,12 @@ def _summary_of_run(store: RecordStore, name: str) -> RunSummary | None:
 # --- what is measured
 
 
-def common_checkpoint_epoch(run: Run) -> int:
+def common_measured_epoch(run: Run) -> int:
     """The epoch, counted from 0, of the checkpoint "common"."""
     return max(round(_COMMON_SHARE * run.recipe.epochs) - 1, 0)
 
 
-def items_measured_in_all_runs(data: Prepared, *, items: int = 1000) -> IntArray:
+def common_measured_items(data: Prepared, *, items: int = 1000) -> IntArray:
     """Rows, ascending, on which the features and maps of all runs are compared, whichever rows they were trained on."""
     n_items = data.votes.n_items
     return np.sort(stream_generator(0, "shared-items").permutation(n_items)[: min(items, n_items)])
@@ -415,7 +415,7 @@ def measure_ood(subject: MeasuredRun, weights: Weights, plan: Plan) -> tuple[Num
 
     model, train = subject.model(weights["best"]), subject.split.train
     numbers: Numbers = {}
-    with _fast_arithmetic():
+    with _arithmetic_for_measuring():
         bank = collect_outputs(model, subject.network_inputs(train)).features
 
         def scores(inputs: Tensor) -> Mapping[str, Any]:
@@ -446,9 +446,9 @@ def measure_features(subject: MeasuredRun, weights: Weights, plan: Plan) -> tupl
     model = subject.model(weights["best"])
     arrays: Arrays = {}
     layer_of = find_model(subject.run.model, subject.data.kind).last_maps
-    for name, rows in (("held_out", subject.split.held_out), ("shared", items_measured_in_all_runs(subject.data))):
+    for name, rows in (("held_out", subject.split.held_out), ("shared", common_measured_items(subject.data))):
         inputs = subject.network_inputs(rows)
-        with _fast_arithmetic():
+        with _arithmetic_for_measuring():
             outputs = collect_outputs(model, inputs)
         features = outputs.features
         arrays[f"{name}_features"] = features.half().cpu().numpy()
@@ -471,7 +471,7 @@ MEASUREMENTS: dict[str, Callable[[MeasuredRun, Weights, Plan], tuple[Numbers, Ar
 
 
 @contextmanager
-def _fast_arithmetic() -> Iterator[None]:
+def _arithmetic_for_measuring() -> Iterator[None]:
     """TF32 on a GPU, which is precise enough for scores and features."""
     import torch
 

@@ -137,7 +137,7 @@ class Run:
         return cls(**{**plain, **changed})
 
 
-def training_method(run: Run) -> Method:
+def method_of_run(run: Run) -> Method:
     """The method that makes a run's labels: for mixup the majority, whose labels the recipe then mixes."""
     return find_method("majority" if run.method == "mixup" else run.method)
 
@@ -145,10 +145,10 @@ def training_method(run: Run) -> Method:
 def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
     """Refuse shares where single votes are needed, unless these are redrawn, and one vote each where two are needed."""
     for run in runs:
-        method = training_method(run)
-        if run.votes is None and method.single_votes:
+        method = method_of_run(run)
+        if run.votes is None and method.single_votes and votes.counts is None:
             votes.require_counts(run.method)
-        if (run.votes is None and not method.suits(votes)) or (method.repeated_votes and run.votes == 1):
+        if method.repeated_votes and (run.votes == 1 or (run.votes is None and not method.suits(votes))):
             raise InputError(
                 f"{run.method} needs items with two votes or more, to which it fits a prior",
                 "every item has one",
@@ -158,7 +158,7 @@ def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
 
 def helpers(run: Run) -> tuple[Run, ...]:
     """The runs whose out-of-fold predictions a run's method needs; none for most methods."""
-    method = training_method(run)
+    method = method_of_run(run)
     if not method.helper:
         return ()
     options: dict[str, Any] = {**method.options, **dict(run.options)}
@@ -236,6 +236,9 @@ def out_of_fold(data: Prepared, records: Iterable[RunRecord]) -> FloatArray | No
         data: data of the runs.
         records: records of all helper runs of a run; None is returned for a run without any.
     """
+    records = list(records)
+    if not records:
+        return None
     total = np.zeros(data.votes.probs.shape)
     times = np.zeros(data.votes.n_items)
     for record in records:
@@ -244,8 +247,6 @@ def out_of_fold(data: Prepared, records: Iterable[RunRecord]) -> FloatArray | No
         # After the last epoch: the best one is chosen on the items that are predicted, by their votes.
         total[record.arrays["held_out"]] += record.arrays["last_logits"]
         times[record.arrays["held_out"]] += 1
-    if not times.any():
-        return None
     return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
 
 
@@ -269,7 +270,7 @@ def make_job(
     from votewise.training import Job
 
     split = split_items(run, data) if split is None else split
-    method = training_method(run) if method is None else method
+    method = method_of_run(run) if method is None else method
     votes = data.votes.take(split.train)
     if run.votes is not None:
         votes = votes.subsample(run.votes, seed=run.seed)
@@ -321,16 +322,16 @@ def record_training(
     if len(split.held_out):
         curves |= _training_curves(material, split, outcome)
         for at, logits in scored.items():
-            numbers |= {f"{name}_{at}": value for name, value in measure(material, split.held_out, logits).items()}
+            numbers |= {f"{name}_{at}": value for name, value in score_run(material, split.held_out, logits).items()}
         if first:
-            numbers |= _scaled(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
+            numbers |= _scaled_scores(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
     arrays: dict[str, Any] = {"held_out": split.held_out, **{f"{at}_logits": logits for at, logits in scored.items()}}
     if job.own_targets is not None and len(split.held_out):
         own = np.array([metrics.soft_nll(job.own_targets, softmax(epoch[:first])) for epoch in outcome.logits])
         curves["selection_own_loss"] = own
         # This epoch may be neither the best nor the last, so its logits are in the precision of training.
         of_own = outcome.logits[own.argmin()][first:]
-        numbers |= {f"{name}_own": value for name, value in measure(material, split.held_out, of_own).items()}
+        numbers |= {f"{name}_own": value for name, value in score_run(material, split.held_out, of_own).items()}
         numbers["own_epoch"] = own.argmin() + 1.0
         arrays["own_logits"] = of_own.astype(np.float16)
     of_training = metrics.soft_nll_per_item(material.votes.probs[split.train], softmax(outcome.train_logits))
@@ -344,7 +345,7 @@ def record_training(
             "train_soft_nll": np.clip(of_training, -most, most).astype(np.float16),  # infinite ones become the largest
         },
         numbers=numbers,
-        environment={**run_environment(device), WEIGHTS: digest_of_trained_weights(outcome.best)},
+        environment={**run_environment(device), WEIGHTS: digest_of_run_weights(outcome.best)},
         timing=timing,
     )
 
@@ -362,7 +363,7 @@ def record_failed_run(
     )
 
 
-def digest_of_trained_weights(weights: State) -> str:
+def digest_of_run_weights(weights: State) -> str:
     """The SHA-256 of some weights and buffers."""
     import torch
 
@@ -374,13 +375,13 @@ def digest_of_trained_weights(weights: State) -> str:
     return digest.hexdigest()
 
 
-def measure(material: Prepared, rows: IntArray, logits: Any) -> dict[str, float]:
+def score_run(material: Prepared, rows: IntArray, logits: Any) -> dict[str, float]:
     """Every metric of a run on some rows, from its logits for them."""
-    reference, probs = _scoring_reference(material, rows), softmax(logits)
+    reference, probs = _reference_of_run(material, rows), softmax(logits)
     return {name: metric.of(reference, probs) for name, metric in metrics.METRICS.items()}
 
 
-def _scoring_reference(material: Prepared, rows: IntArray) -> metrics.Reference:
+def _reference_of_run(material: Prepared, rows: IntArray) -> metrics.Reference:
     """What predictions for some rows are scored against."""
     counts = material.votes.counts
     return metrics.Reference(
@@ -395,7 +396,7 @@ def softmax(logits: Any) -> FloatArray:
     return np.asarray(scipy.special.softmax(np.asarray(logits, dtype=np.float64), axis=-1))
 
 
-def _scaled(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict[str, float]:
+def _scaled_scores(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict[str, float]:
     """Soft NLL with a temperature that the items which chose the epoch fit, and that temperature, by epoch."""
     shares, first = material.votes.probs, len(split.selection)
     numbers: dict[str, float] = {}
@@ -411,7 +412,7 @@ def _scaled(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict
 
 def _training_curves(material: Prepared, split: Split, outcome: Trained) -> dict[str, FloatArray]:
     first = len(split.selection)
-    reference = _scoring_reference(material, split.held_out)
+    reference = _reference_of_run(material, split.held_out)
     probs = [softmax(epoch[first:]) for epoch in outcome.logits]
     curves = {
         name: np.array([metric.of(reference, q) for q in probs])
@@ -462,10 +463,10 @@ def train_run(run: Run, data: Prepared, *, device: str = "cpu") -> RunRecord:
         job = make_job(run, data, logits=out_of_fold(data, records))
     except HelperFailedError as error:
         return record_failed_run(run, error, device=device)
-    return train_with_weights(run, job, data, device=device)[0]
+    return train_run_with_weights(run, job, data, device=device)[0]
 
 
-def train_with_weights(
+def train_run_with_weights(
     run: Run,
     job: Job,
     data: Prepared,
@@ -483,7 +484,7 @@ def train_with_weights(
     outcome: Trained | DivergedError
     try:
         outcome = train_job(
-            model_maker(run, data),
+            model_maker_of_run(run, data),
             torch.tensor(data.inputs),  # a copy, since the data are read-only
             job,
             run.recipe,
@@ -494,10 +495,10 @@ def train_with_weights(
     except DivergedError as error:
         outcome = error
     record = record_training(run, job, data, outcome, seconds=time.perf_counter() - start, device=device)
-    return record, trained_weights(outcome)
+    return record, trained_weights_of_run(outcome)
 
 
-def trained_weights(outcome: Trained | DivergedError) -> Weights:
+def trained_weights_of_run(outcome: Trained | DivergedError) -> Weights:
     """The weights of a run by checkpoint: "best", "last" and, if an epoch was given for it, "common"."""
     if isinstance(outcome, DivergedError):
         return {}
@@ -505,7 +506,7 @@ def trained_weights(outcome: Trained | DivergedError) -> Weights:
     return weights if outcome.kept is None else weights | {"common": outcome.kept}
 
 
-def model_maker(run: Run, data: Prepared) -> Callable[[], Any]:
+def model_maker_of_run(run: Run, data: Prepared) -> Callable[[], Any]:
     """A function that builds the model of a run for its data."""
     from votewise.models import find_model
 

@@ -343,7 +343,7 @@ def claim_ratio(
     return contrasts, math.log(low) if low else -math.inf, math.log(high) if high < math.inf else math.inf
 
 
-def chosen_on_other_seeds(series: str) -> Number:
+def claimed_on_other_seeds(series: str) -> Number:
     """A loss at the epoch at which the runs of the other seeds are best on average, so that none is chosen on it."""
 
     def number(results: Results, where: Where) -> Sample:

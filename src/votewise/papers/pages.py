@@ -12,7 +12,7 @@ from pathlib import Path
 from votewise._errors import InputError
 from votewise._files import whole_file
 from votewise._json import parse_toml
-from votewise.papers.blocks import (
+from votewise.papers.cells import (
     NOTHING,
     cell_beside_published,
     cell_grid,
@@ -214,7 +214,7 @@ class Finding:
     words: str
 
 
-def read_findings(results: Path) -> tuple[Finding, ...]:
+def read_page_findings(results: Path) -> tuple[Finding, ...]:
     """The findings in notes.toml beside stored results; none if there is no such file.
 
     Args:

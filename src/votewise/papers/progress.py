@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from votewise._text import counted
-from votewise.papers.blocks import mean_and_sd
+from votewise.papers.cells import cell_mean_and_sd
 from votewise.papers.paper import Paper
 from votewise.papers.published import Key
 from votewise.papers.suites import Where
@@ -136,9 +136,9 @@ def paper_finished_part(paper: Paper, results: Results, *, beside_paper: bool) -
                 (
                     f"  {score}",
                     str(best.n),
-                    mean_and_sd(best.mean, best.sd),
-                    mean_and_sd(last.mean, last.sd),
-                    "-" if number is None else mean_and_sd(number.mean, number.sd),
+                    cell_mean_and_sd(best.mean, best.sd),
+                    cell_mean_and_sd(last.mean, last.sd),
+                    "-" if number is None else cell_mean_and_sd(number.mean, number.sd),
                     "-" if agreement.distance is None else f"{agreement.distance:+.1f}",
                 )
             )

@@ -30,7 +30,7 @@ class Printed:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
-def read_printed(path: Path) -> Printed:
+def read_published(path: Path) -> Printed:
     """Read a paper's published.toml.
 
     A table has rows of method, number of seeds and numbers, each a mean or "mean ± SD", under the names of its columns;

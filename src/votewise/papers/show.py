@@ -13,7 +13,7 @@ from votewise.papers.pages import (
     paper_page_document,
     paper_part_names,
     paper_terminal_document,
-    read_findings,
+    read_page_findings,
     write_paper_figures,
     write_paper_page,
 )
@@ -57,7 +57,7 @@ def compile_paper(
     results = read_paper_results(paper, sources.results) if is_stored else None
     if results is None:
         results, is_stored = read_paper_sources(paper, sources, on_note)
-    findings = read_findings(sources.results) if is_stored else ()
+    findings = read_page_findings(sources.results) if is_stored else ()
     asked = () if only is None else names if only == "all" else (only,)
     document = paper_terminal_document(paper, asked, results, findings)
     written = [] if output is None else write_paper_figures(document, output)

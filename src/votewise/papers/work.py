@@ -13,8 +13,8 @@ from votewise._text import counted
 from votewise.data import Outliers, Prepared
 from votewise.experiments.backends import Tell, find_backend
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import expected_seconds, missing_helper_runs, missing_runs
-from votewise.experiments.measure import Measurement, Plan, missing_measurements, runs_to_repeat
+from votewise.experiments.measure import Measurement, Plan, missing_measurements, runs_to_measure_again
+from votewise.experiments.planning import expected_seconds, missing_helper_runs, missing_runs
 from votewise.experiments.run import Run, choose_device
 from votewise.papers.paper import Paper
 from votewise.papers.progress import paper_finished_part
@@ -158,7 +158,7 @@ def plan_paper_work(
         wanted = paper_measurements(paper, todo, alike[0].plan) if diagnostics else []
         lacking = missing_measurements(wanted, store, outliers=outliers, retry_failed=retry_failed)
         missing = missing_runs(todo, store, retry_failed=retry_failed)
-        repeated = runs_to_repeat(lacking, wanted, missing, store)
+        repeated = runs_to_measure_again(lacking, wanted, missing, store)
         parts.append(DatasetWork(todo, wanted, [*missing, *repeated], lacking, data, outliers))
     return PaperWork(paper, suite, parts, store, chosen, retry_failed)
 

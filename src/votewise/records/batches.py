@@ -22,7 +22,7 @@ from votewise.records._folder import DamagedRecordError
 from votewise.records.joining import join_results, known_result_values, results_beyond
 from votewise.records.record import JSON, RunRecord, RunSummary
 from votewise.records.results import POSITIONS, Array, Between, Results, results_of
-from votewise.records.rows import sort_key
+from votewise.records.rows import row_sort_key
 from votewise.records.store import Fault, RecordStore
 
 # The form of new batches. Form 1, a single one, had a row of every series for every run, and every number of every run.
@@ -89,7 +89,7 @@ class Batch:
         """The runs that came with this batch, which are those whose predictions it holds, in order."""
         predicted = self.results.predicted.values()
         rows = [row for row in range(len(self.results)) if any(arrays[row] is not None for arrays in predicted)]
-        return self.results.take(sorted(rows, key=lambda row: sort_key(self.results.run(row))))
+        return self.results.take(sorted(rows, key=lambda row: row_sort_key(self.results.run(row))))
 
     @property
     def completed(self) -> int:
@@ -227,7 +227,7 @@ def missing_in_batches(batches: Sequence[Batch]) -> dict[str, dict[str, int]]:
     return missing
 
 
-def stored_runs(batches: Sequence[Batch]) -> dict[str, list[RunSummary]]:
+def runs_in_batches(batches: Sequence[Batch]) -> dict[str, list[RunSummary]]:
     """The runs that came with each batch, by its id, as rows of a table: with all that any batch knows of them."""
     whole = join_batches(batches) if batches else Results({})
     runs: dict[str, list[RunSummary]] = {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from votewise._errors import InputError
 from votewise.records.results import DEVICES, POSITIONS, Array, Between, Results, result_columns, result_number_columns
-from votewise.records.rows import sort_key
+from votewise.records.rows import row_sort_key
 
 # Numbers computed on two machines may differ by rounding, and how long something took by anything.
 _ROUNDING = 1e-6
@@ -53,14 +53,16 @@ def join_results(parts: Mapping[str, Results]) -> Results:
             if place not in values:
                 values[place], part_of[place] = value, name
             elif not place.way[-1].endswith(_TIMES):
-                _check_equal(place, values[place], part_of[place], value, name)
-    return _results(values, parts.values())
+                _check_joined_equal(place, values[place], part_of[place], value, name)
+    return _join_parts(values, parts.values())
 
 
 def results_beyond(results: Results, known: Results) -> Results:
     """What results hold that is not known; runs and seeds without any of it are left out."""
     places = {place for place, _ in known_result_values(known)}
-    return _results({place: value for place, value in known_result_values(results) if place not in places}, [results])
+    return _join_parts(
+        {place: value for place, value in known_result_values(results) if place not in places}, [results]
+    )
 
 
 def known_result_values(results: Results) -> list[tuple[Place, Any]]:
@@ -85,7 +87,7 @@ def known_result_values(results: Results) -> list[tuple[Place, Any]]:
     ]
 
 
-def _results(values: Mapping[Place, Any], parts: Collection[Results]) -> Results:
+def _join_parts(values: Mapping[Place, Any], parts: Collection[Results]) -> Results:
     """The opposite of `known_result_values`.
 
     Args:
@@ -99,7 +101,7 @@ def _results(values: Mapping[Place, Any], parts: Collection[Results]) -> Results
             groups.setdefault(names[0], {}).setdefault(names[1], {})[owner] = value  # type: ignore[index]
         else:
             of_runs.setdefault(owner, {}).setdefault(kind, {})[names[0]] = value
-    runs = sorted(of_runs, key=lambda run: sort_key(dict(run)))
+    runs = sorted(of_runs, key=lambda run: row_sort_key(dict(run)))
     rows = {
         kind: [dict(sorted(of_runs[run].get(kind, {}).items())) for run in runs]
         for kind in ("numbers", "series", "predicted", "held_out")
@@ -153,7 +155,7 @@ def _shared_result_arrays(parts: Collection[Results]) -> dict[tuple[str, str], A
     return grids
 
 
-def _check_equal(place: Place, known: Any, earlier: str, value: Any, part: str) -> None:
+def _check_joined_equal(place: Place, known: Any, earlier: str, value: Any, part: str) -> None:
     """Refuse another value of the same thing that differs by more than rounding where both are known.
 
     Args:

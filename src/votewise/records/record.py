@@ -41,7 +41,7 @@ def canonical_json(config: dict[str, JSON]) -> bytes:
     """
     check_kind("config", config, dict, "Pass a dict of plain JSON values")
     try:
-        _check_plain("config", config)
+        _check_record_value("config", config)
         return compact_json(config)
     except RecursionError:
         raise InputError(
@@ -146,7 +146,8 @@ class RunRecord(RunSummary):
         super().__post_init__()
         check_kind("arrays", self.arrays, Mapping, "Pass a dict")
         self._keep(
-            "arrays", _ReadOnly((_array_name(name), _record_array(name, array)) for name, array in self.arrays.items())
+            "arrays",
+            _ReadOnly((_array_name(name), _record_array(name, array)) for name, array in self.arrays.items()),
         )
 
 
@@ -174,39 +175,39 @@ def _record_parts(record: RunRecord) -> dict[str, object]:
         "config": canonical_json(record.config),
         "status": record.status,
         "failure": record.failure,
-        **{f"numbers.{name}": _comparable_record_bytes(np.float64(value)) for name, value in record.numbers.items()},
-        **{f"curves.{name}": _comparable_record_bytes(curve) for name, curve in record.curves.items()},
-        **{f"arrays.{name}": _comparable_record_bytes(array) for name, array in record.arrays.items()},
+        **{f"numbers.{name}": _record_bytes_to_compare(np.float64(value)) for name, value in record.numbers.items()},
+        **{f"curves.{name}": _record_bytes_to_compare(curve) for name, curve in record.curves.items()},
+        **{f"arrays.{name}": _record_bytes_to_compare(array) for name, array in record.arrays.items()},
     }
 
 
-def _comparable_record_bytes(array: Array | np.float64) -> tuple[str, tuple[int, ...], bytes]:
+def _record_bytes_to_compare(array: Array | np.float64) -> tuple[str, tuple[int, ...], bytes]:
     """Type, shape and bytes, with all NaNs (there are many) made the same."""
     if array.dtype.kind == "f":
         return array.dtype.str, array.shape, np.where(np.isnan(array), array.dtype.type(np.nan), array).tobytes()
     return array.dtype.str, array.shape, array.tobytes()
 
 
-def _check_plain(where: str, value: object) -> None:
+def _check_record_value(where: str, value: object) -> None:
     """Refuse what JSON would change or not accept."""
     if type(value) is dict or type(value) is _ReadOnly:
         for key, inner in value.items():
-            _check_plain(f"{where}[{key!r}]", inner)
+            _check_record_value(f"{where}[{key!r}]", inner)
             _record_text(f"a key of {where}", key)
     elif type(value) is list:
         for place, inner in enumerate(value):
-            _check_plain(f"{where}[{place}]", inner)
+            _check_record_value(f"{where}[{place}]", inner)
     elif type(value) is str:
         _record_text(where, value)
     elif type(value) not in (int, float, bool, type(None)):
-        raise _not_plain(where, f"it is of type {type(value).__name__}")
+        raise _record_value_error(where, f"it is of type {type(value).__name__}")
     elif type(value) is int and abs(value) >= 10**1000:  # Python refuses to write or read much longer ones
-        raise _not_plain(where, "it has more than 1,000 digits")
+        raise _record_value_error(where, "it has more than 1,000 digits")
     elif type(value) is float and not math.isfinite(value):
-        raise _not_plain(where, f"it is {value}")
+        raise _record_value_error(where, f"it is {value}")
 
 
-def _not_plain(where: str, got: str) -> InputError:
+def _record_value_error(where: str, got: str) -> InputError:
     return InputError(f"{where} must be plain JSON", got, "Use only dict, list, str, int, finite float, bool and None")
 
 

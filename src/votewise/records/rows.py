@@ -19,11 +19,11 @@ _FIRST_KEYS = ("experiment", "dataset", "method", "votes", "hold", "seed")
 
 
 def sort_records(runs: Iterable[RunSummary]) -> list[RunSummary]:
-    """Runs sorted by config, as `sort_key` ranks them."""
-    return sorted(runs, key=lambda run: sort_key(run.config))
+    """Runs sorted by config, as `row_sort_key` ranks them."""
+    return sorted(runs, key=lambda run: row_sort_key(run.config))
 
 
-def sort_key(run: Mapping[str, JSON]) -> tuple[Any, ...]:
+def row_sort_key(run: Mapping[str, JSON]) -> tuple[Any, ...]:
     """A sort key for what a run was: experiment, data set, method, votes, hold and seed first; numbers as numbers."""
     return *(_rank_in_records(run.get(key)) for key in _FIRST_KEYS), _rank_in_records(run)
 

@@ -78,21 +78,22 @@ class RecordStore:
 
     def read(self, run_id: str) -> RunRecord:
         """A record, every byte checked."""
-        return self._steadily(run_id, lambda folder: _read_record(folder, run_id))
+        return self._steadily(run_id, lambda folder: _read_stored_record(folder, run_id))
 
     def read_summary(self, run_id: str) -> RunSummary:
         """A record without its arrays. Every byte of record.json is checked, and the sizes of the other files."""
-        return self._steadily(run_id, lambda folder: _read_summary(folder, run_id)[0])
+        return self._steadily(run_id, lambda folder: _read_stored_summary(folder, run_id)[0])
 
     def attachment(self, run_id: str, name: str) -> Path:
         """The path of a file attached to a record, every byte checked."""
         return self._steadily(
-            run_id, lambda folder: _folder.checked_attachment(folder, name, _read_summary(folder, run_id)[1])
+            run_id,
+            lambda folder: _folder.checked_attachment(folder, name, _read_stored_summary(folder, run_id)[1]),
         )
 
     def attached(self, run_id: str) -> tuple[str, ...]:
         """The names of the files attached to a record."""
-        return self._steadily(run_id, lambda folder: _folder.attachment_names(_read_summary(folder, run_id)[1]))
+        return self._steadily(run_id, lambda folder: _folder.attachment_names(_read_stored_summary(folder, run_id)[1]))
 
     def detach(self, run_id: str) -> None:
         """Delete the files attached to a record."""
@@ -173,7 +174,7 @@ class RecordStore:
 
     def _move_into_place(self, part: Path, run_id: str, was_whole: bool) -> None:
         place, old = self.folder / run_id, self.folder / f"{_OLD}{run_id}"
-        if was_whole and _is_folder(place):
+        if was_whole and _is_record_folder(place):
             place.rename(old)
         elif os.path.lexists(place):
             self._keep_aside(place, run_id)
@@ -208,7 +209,7 @@ class RecordStore:
                 continue
             step, run_id = left.groups()
             place = self.folder / run_id
-            if not _is_folder(path):
+            if not _is_record_folder(path):
                 self._keep_aside(path, run_id)
             elif step == _PART or os.path.lexists(place):
                 shutil.rmtree(path, ignore_errors=True)
@@ -252,20 +253,20 @@ class RecordStore:
                 yield Fault(run_id, str(error))
 
 
-def _is_folder(path: Path) -> bool:
+def _is_record_folder(path: Path) -> bool:
     """Whether a path is a folder itself, not a link to one."""
     return path.is_dir() and not path.is_symlink()
 
 
-def _read_summary(folder: Path, run_id: str) -> tuple[RunSummary, dict[str, FileMark]]:
+def _read_stored_summary(folder: Path, run_id: str) -> tuple[RunSummary, dict[str, FileMark]]:
     summary, marks = _folder.read_summary(folder)
     if summary.run_id != run_id:
         raise DamagedRecordError(folder, f"it holds the run {summary.run_id}")
     return summary, marks
 
 
-def _read_record(folder: Path, run_id: str) -> RunRecord:
-    summary, marks = _read_summary(folder, run_id)
+def _read_stored_record(folder: Path, run_id: str) -> RunRecord:
+    summary, marks = _read_stored_summary(folder, run_id)
     arrays = _folder.read_arrays(folder, marks)
     try:
         return RunRecord(**vars(summary), arrays=arrays)

@@ -36,16 +36,16 @@ def to_terminal(document: Document, *, width: int = 120, colour: bool = False) -
         screen.print(printable(document.title), style="bold")
     for block in document.blocks:
         if isinstance(block, Table):
-            _render_table(block, screen)
+            _terminal_table(block, screen)
         elif isinstance(block, Text) and block.role not in ("summary", "aside"):
-            _render_text(block, screen)
+            _terminal_text(block, screen)
     for text in summaries:
         screen.print()
-        _render_text(text, screen)
+        _terminal_text(text, screen)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _render_text(text: Text, screen: Console) -> None:
+def _terminal_text(text: Text, screen: Console) -> None:
     if text.heading:
         screen.print()
         screen.print(printable(text.heading), style="bold")
@@ -56,7 +56,7 @@ def _render_text(text: Text, screen: Console) -> None:
         screen.print(("- " if text.bullets else "") + printable(sentence), style=dim)
 
 
-def _render_table(table: Table, screen: Console) -> None:
+def _terminal_table(table: Table, screen: Console) -> None:
     """Print a table without lines; on a narrow terminal numbers and words wrap, names stay whole."""
     from rich.table import Table as Grid
     from rich.text import Text as Words

@@ -23,13 +23,13 @@ def verdict(findings: Findings) -> str:
 
     Soft NLL decides; methods are compared with the baseline on the seeds that both have.
     """
-    first, *others = [*_levels(findings), *_lead(findings), *_tests(findings)]
+    first, *others = [*_levels_in_verdict(findings), *_lead_in_verdict(findings), *_tests_in_verdict(findings)]
     opening = findings.condition.opening
     begun = opening.endswith(", ")  # else the sentence begins here, or after a title and a colon
     return " ".join([opening + (first if begun else _capital(first)), *map(_capital, others)])
 
 
-def advice_on(findings: Findings) -> list[Advice]:
+def advice_beside_verdict(findings: Findings) -> list[Advice]:
     """What the curves and levels of a comparison say about its training, and what to change."""
     methods, settings = findings.methods, findings.condition.factors
     words = {method.name: in_words(method.name) for method in methods}
@@ -45,7 +45,7 @@ def advice_on(findings: Findings) -> list[Advice]:
     ]  # fmt: skip
 
 
-def coverage_sentence(findings: Findings) -> str:
+def coverage_in_verdict(findings: Findings) -> str:
     """How many models that had not seen an item scored it, in a sentence; empty where that is not known."""
     scored = findings.coverage
     if scored is None:
@@ -60,7 +60,7 @@ def coverage_sentence(findings: Findings) -> str:
     return f"{subject} by {models} per method that had not seen it."
 
 
-def _levels(findings: Findings) -> Iterator[str]:
+def _levels_in_verdict(findings: Findings) -> Iterator[str]:
     """The level that methods reach, and which do no better than the mean vote shares of other items."""
     means = {method.name: method.soft_nll.mean for method in findings.methods}
     floor = findings.no_model.mean if findings.no_model.n else None
@@ -90,7 +90,7 @@ def _levels(findings: Findings) -> Iterator[str]:
         yield f"{subject} a soft NLL of {range_} (lower is better{without})."
 
 
-def _lead(findings: Findings) -> Iterator[str]:
+def _lead_in_verdict(findings: Findings) -> Iterator[str]:
     """The best method beside the baseline."""
     if len(findings.methods) == 1:
         return
@@ -117,7 +117,7 @@ def _lead(findings: Findings) -> Iterator[str]:
         )
 
 
-def _tests(findings: Findings) -> Iterator[str]:
+def _tests_in_verdict(findings: Findings) -> Iterator[str]:
     """What the seeds confirm of the differences from the baseline, by the rule of `statistics.decide`."""
     compared = [method for method in findings.methods if method.lower is not None and method.verdict]
     if not compared:
@@ -134,7 +134,7 @@ def _tests(findings: Findings) -> Iterator[str]:
         name, lower = in_words(method.name), method.lower
         assert lower is not None
         if method.verdict in ("ahead", "behind"):
-            sides.setdefault(method.verdict, []).append(f"{name} ({_p_in_words(lower.p_holm)})")
+            sides.setdefault(method.verdict, []).append(f"{name} ({_p_in_verdict(lower.p_holm)})")
             dependent += [name] if lower.rests_on_independence else []
         elif method.verdict == "level":
             sides.setdefault(method.verdict, []).append(name)
@@ -157,7 +157,7 @@ def _tests(findings: Findings) -> Iterator[str]:
         yield f"allowing for the training items that seeds share, {listed(dependent)} would be undecided."
 
 
-def _p_in_words(value: float | None) -> str:
+def _p_in_verdict(value: float | None) -> str:
     shown = format_p(value)
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 

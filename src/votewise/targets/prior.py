@@ -182,7 +182,8 @@ def check_prior(prior: Prior, votes: Votes) -> FloatArray:
             _what_came(prior, values),
             "Pass e.g. 1.0, or the pseudo_votes of fit_prior for the same items",
         )
-    pseudo = np.broadcast_to(values, (1, shape[1]) if values.ndim < 2 else shape)
+    # Adding 0 turns -0 into 0, whose sign would else be that of a target.
+    pseudo = np.broadcast_to(values + 0.0, (1, shape[1]) if values.ndim < 2 else shape)
     wrong = ~(np.isfinite(pseudo) & (pseudo >= 0))
     if wrong.any():
         raise InputError(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli import options
+from votewise.cli import printing
 from votewise.cli.options import Json, Quiet, Runs, SafeCells
 
 
@@ -25,17 +25,17 @@ def runs_command(
     quiet: Quiet = False,
 ) -> None:
     """List recorded runs, or export them."""
-    from votewise.cli.listing import print_batches, print_runs
+    from votewise.cli.listing import list_batches, list_runs
     from votewise.records import check_record_folder, export_runs, survey_records
 
     check_record_folder(folder)
     listed = survey_records(folder, method=method, status=status)
     if export is not None:
         export_runs(listed.runs, export, safe_cells=safe_cells)
-        options.print_note(f"{len(listed.runs):,} runs are in {export}.", quiet)
+        printing.print_note(f"{len(listed.runs):,} runs are in {export}.", quiet)
     if as_json:
-        options.print_json({"folder": str(folder), **listed.to_dict()})
+        printing.print_json({"folder": str(folder), **listed.to_dict()})
     elif export is None and listed.batches is None:
-        print_runs(folder, listed)
+        list_runs(folder, listed)
     elif export is None:
-        print_batches(listed)
+        list_batches(listed)

@@ -15,10 +15,10 @@ from votewise.experiments.run import (
     Run,
     Split,
     choose_device,
-    model_maker,
+    model_maker_of_run,
     record_training,
     split_runs,
-    trained_weights,
+    trained_weights_of_run,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Device:
         splits = split_runs([each.run for each in together], data)
         for group in group_trainings(together, splits):
             # A model with dropout draws random numbers of its own, so it cannot be trained beside others.
-            if has_dropout(build_model(model_maker(group[0].run, data), seed=0)):
+            if has_dropout(build_model(model_maker_of_run(group[0].run, data), seed=0)):
                 for training in group:
                     do_alone(training)
             else:
@@ -85,10 +85,10 @@ class Device:
                 training.run, jobs[place], data, outcome, seconds=seconds, device=device, at_once=at_once
             )
             wanted = training.keep or not training.plan.is_empty
-            tell(Finished(training.run, record, trained_weights(outcome) if wanted else {}))
+            tell(Finished(training.run, record, trained_weights_of_run(outcome) if wanted else {}))
 
         outcomes = train_jobs(
-            model_maker(group[0].run, data),
+            model_maker_of_run(group[0].run, data),
             torch.tensor(data.inputs),
             jobs,
             group[0].run.recipe,

@@ -68,7 +68,7 @@ class Processes:
             for event in events:
                 tell(event)
         if broken:
-            raise ended_unexpectedly("Finished runs are kept; add that line, or call again with fewer jobs.")
+            raise worker_processes_ended("Finished runs are kept; add that line, or call again with fewer jobs.")
 
 
 def make_processes(*, device: str, jobs: int | None) -> Processes:
@@ -92,7 +92,7 @@ def _keep_in_worker(data: Prepared, outliers: Sequence[Outliers]) -> None:
 def _do_task_in_worker(task: Task) -> list[Finished]:
     assert _kept is not None
     data, outliers = _kept
-    return do_task(task, data, device="cpu", outliers=outliers, on_items=tick_in_worker)
+    return do_task(task, data, device="cpu", outliers=outliers, on_items=tick_in_worker_process)
 
 
 def in_processes(
@@ -112,7 +112,7 @@ def in_processes(
         jobs: processes; all cores if left out.
         setup: called once in each process before its first task.
         setup_arguments: what `setup` is called with.
-        on_ticks: called twice a second with the sum of all `tick_in_worker` counts in all processes.
+        on_ticks: called twice a second with the sum of all `tick_in_worker_process` counts in all processes.
     """
     _check_main_is_guarded()
     # Fresh processes: a forked copy of a process that holds threads (torch, polars) can hang.
@@ -163,7 +163,7 @@ def _check_main_is_guarded() -> None:
         )
 
 
-def ended_unexpectedly(advice: str) -> VotewiseError:
+def worker_processes_ended(advice: str) -> VotewiseError:
     """The error to raise for a `BrokenProcessPool`."""
     return VotewiseError(
         "a training process ended unexpectedly: the system ended it, probably for lack of memory, or the calling "
@@ -171,7 +171,7 @@ def ended_unexpectedly(advice: str) -> VotewiseError:
     )
 
 
-def tick_in_worker(units: int = 1) -> None:
+def tick_in_worker_process(units: int = 1) -> None:
     """Count units of work done, for the parent's progress display."""
     if _ticks is not None:
         with _ticks.get_lock():

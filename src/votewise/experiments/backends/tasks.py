@@ -11,8 +11,8 @@ from votewise._checks import FloatArray
 from votewise.data import Outliers
 from votewise.data.dataset import Prepared
 from votewise.delivery.methods import Method
-from votewise.experiments.measure import Measurement, Plan, Weights, common_checkpoint_epoch, measure_runs
-from votewise.experiments.run import Run, make_job, train_with_weights
+from votewise.experiments.measure import Measurement, Plan, Weights, common_measured_epoch, measure_runs
+from votewise.experiments.run import Run, make_job, train_run_with_weights
 from votewise.records import RunRecord
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Training:
     @property
     def keep_epoch(self) -> int | None:
         """The epoch of the checkpoint "common", if the plan measures it."""
-        return common_checkpoint_epoch(self.run) if "common" in self.plan.curvature else None
+        return common_measured_epoch(self.run) if "common" in self.plan.curvature else None
 
     def job(self, data: Prepared, split: Split | None = None) -> Job:
         """Rows and labels, made where the run is trained.
@@ -146,7 +146,7 @@ def do_task(
         record = measure_runs(task, data, device=device, outliers=outliers)
         return [Finished(Measurement(task.runs, task.plan), record)]
     job = task.job(data)
-    record, weights = train_with_weights(
+    record, weights = train_run_with_weights(
         task.run, job, data, device=device, keep_epoch=task.keep_epoch, on_epoch=partial(on_items, len(job.train))
     )
     if record.status == "failed" or task.plan.is_empty:

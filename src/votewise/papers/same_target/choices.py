@@ -35,12 +35,12 @@ def choice_entry(title: str, number: str, where: Where, *key: str | int, less: W
     return Entry("", title, number, where, key, None if less is None else (number, less))
 
 
-def printed_scores(number: str, column: str) -> tuple[Entry, ...]:
+def choice_of_scores(number: str, column: str) -> tuple[Entry, ...]:
     """A column of Table 2."""
     return tuple(choice_entry(NAMES[method], number, runs(method), "table-2", method, 10, column) for method in SCORED)
 
 
-def printed_detection(number: str, score: str) -> tuple[Entry, ...]:
+def choice_of_detection(number: str, score: str) -> tuple[Entry, ...]:
     """A detection score of SLS and soft labels in Tables 7 and 8."""
     svhn, cifar100 = f"svhn/{number}/auroc", f"cifar100/{number}/auroc"
     return (
@@ -53,7 +53,7 @@ def printed_detection(number: str, score: str) -> tuple[Entry, ...]:
 
 EPOCHS = {"best": "best", "last": "last"}
 CHOICES = (
-    Choice("epoch", "which epoch is scored", EPOCHS, "best", printed_scores("soft_nll_{epoch}", "soft_nll")),
+    Choice("epoch", "which epoch is scored", EPOCHS, "best", choice_of_scores("soft_nll_{epoch}", "soft_nll")),
     Choice(
         "epoch", "which epoch is scored, few votes", EPOCHS, "best",
         tuple(
@@ -63,18 +63,14 @@ CHOICES = (
         ),
         alike=lambda entry: entry.where["votes"],
     ),
-    Choice(
-        "label", "label that accuracy refers to",
-        {"true": "accuracy_best", "majority": "accuracy_majority_best"}, "true",
-        printed_scores("{label}", "accuracy"),
-    ),
+    Choice("label", "label that accuracy refers to",
+           {"true": "accuracy_best", "majority": "accuracy_majority_best"}, "true",
+           choice_of_scores("{label}", "accuracy")),
     Choice("bins", "bins of ECE", {"10": "ece/10", "15": "ece/15", "20": "ece/20"}, "15",
-           printed_scores("{bins}", "ece")),
-    Choice(
-        "correct", "what ECE calls correct",
-        {"the true label": "ece/15", "the share of votes for the top class": "vote_ece_best"}, "the true label",
-        printed_scores("{correct}", "ece"),
-    ),
+           choice_of_scores("{bins}", "ece")),
+    Choice("correct", "what ECE calls correct",
+           {"the true label": "ece/15", "the share of votes for the top class": "vote_ece_best"}, "the true label",
+           choice_of_scores("{correct}", "ece")),
     Choice(
         "mixup", "what mixup mixes, one seed", {words: name for name, words in MIXED.items()}, MIXED["mixup"],
         tuple(
@@ -93,19 +89,13 @@ CHOICES = (
         ),
         usual="top-20%", same_seeds=True,
     ),
-    Choice(
-        "odin", "settings of ODIN", ODIN, "step in the network's inputs", printed_detection("{odin}", "odin"),
-        usual="step in pixels",
-    ),
-    Choice(
-        "knn", "settings of KNN", KNN, "k 50, features as they are", printed_detection("{knn}", "knn"),
-        usual="k 50, unit features",
-    ),
-    Choice(
-        "features", "images on which features are compared", IMAGES, "images both held out",
-        tuple(choice_entry(NAMES[m], f"{m}.{{features}}:cka", {}, "quoted", "cka", m) for m in BOTH),
-        usual="images all runs share",
-    ),
+    Choice("odin", "settings of ODIN", ODIN, "step in the network's inputs", choice_of_detection("{odin}", "odin"),
+           usual="step in pixels"),
+    Choice("knn", "settings of KNN", KNN, "k 50, features as they are", choice_of_detection("{knn}", "knn"),
+           usual="k 50, unit features"),
+    Choice("features", "images on which features are compared", IMAGES, "images both held out",
+           tuple(choice_entry(NAMES[m], f"{m}.{{features}}:cka", {}, "quoted", "cka", m) for m in BOTH),
+           usual="images all runs share"),
     # Of maps no answer fits well.
     Choice(
         "maps", "maps of Grad-CAM",
@@ -118,12 +108,10 @@ CHOICES = (
         ),
         usual="class of most votes, 32 x 32, images all runs share",
     ),
-    Choice(
-        "norms", "norms between two models",
-        {"weights and statistics on the line": "plain", "norms recalibrated": "recalibrated"},
-        "weights and statistics on the line",
-        (choice_entry("barrier", "barrier:{norms}.heights", {}, "quoted", "barrier", "sls"),),
-    ),
+    Choice("norms", "norms between two models",
+           {"weights and statistics on the line": "plain", "norms recalibrated": "recalibrated"},
+           "weights and statistics on the line",
+           (choice_entry("barrier", "barrier:{norms}.heights", {}, "quoted", "barrier", "sls"),)),
     Choice(
         "gradient", "variance of the last layer's gradient",
         {
@@ -139,12 +127,8 @@ CHOICES = (
         "nearness", "95 % of its best",
         {"loss at most best / 0.95": "quotient", "loss at most 1.05 best": "excess", "95 % of the way down": "descent"},
         "95 % of the way down",
-        (
-            choice_entry(
-                "epochs SLS is earlier", "near_best/{nearness}", runs("soft"), "quoted", "near_best_earlier", "sls",
-                less=runs("sls"),
-            ),
-        ),
+        (choice_entry("epochs SLS is earlier", "near_best/{nearness}", runs("soft"), "quoted", "near_best_earlier",
+                      "sls", less=runs("sls")),),
         usual="loss at most best / 0.95",
     ),
 )  # fmt: skip

@@ -34,20 +34,12 @@ def paper_recipe() -> TrainConfig:
     from votewise.training import TrainConfig
 
     return TrainConfig(
-        epochs=200,
-        batch_size=128,
-        optimizer="sgd",
-        learning_rate=0.1,
-        weight_decay=5e-4,
-        momentum=0.9,
-        crop=4,
-        flip=True,
-        mean=(0.4914, 0.4822, 0.4465),
-        std=(0.2470, 0.2435, 0.2616),
-    )
+        epochs=200, batch_size=128, optimizer="sgd", learning_rate=0.1, weight_decay=5e-4, momentum=0.9, crop=4,
+        flip=True, mean=(0.4914, 0.4822, 0.4465), std=(0.2470, 0.2435, 0.2616),
+    )  # fmt: skip
 
 
-def tiny_paper_recipe() -> TrainConfig:
+def tiny_suite_recipe() -> TrainConfig:
     """The same for a few epochs."""
     return replace(paper_recipe(), epochs=12)
 
@@ -75,7 +67,7 @@ SUITES = {
     "mixup": suite(tuple(MIXUPS), 1, beyond=True),
     # The whole pipeline on a small subset of the data, in minutes on a CPU; measured to see that everything works.
     "tiny": Suite(
-        "cifar10h", "small-cnn", tiny_paper_recipe, ("soft", "sls", "multipass", "majority"), 2, held_out=HELD_OUT,
+        "cifar10h", "small-cnn", tiny_suite_recipe, ("soft", "sls", "multipass", "majority"), 2, held_out=HELD_OUT,
         beyond=True, items=2000, outliers=1000,
         plan=Plan({"best": (FULL,)}, ood=True, features=True, trace_error=0.1),
     ),
@@ -85,7 +77,7 @@ SUITES = {
 SLICE = "top-5%"
 
 
-def paper_measurement_plan(run: Where) -> Plan:
+def suite_measurement_plan(run: Where) -> Plan:
     """What is measured of a run: curvature (Tables 4, 6), OOD detection (7 to 9), features and maps (Figures 9, 12).
 
     The paper measures at the best epoch alone; of three seeds of soft labels and SLS the last epoch and one common to

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from votewise.papers.notes import note_on_unconverged_curvature, note_on_widest_agreement_with_paper
 from votewise.papers.paper import Axis, Entry, Pairing, TableSpec, paper_entries
-from votewise.papers.published import read_printed
+from votewise.papers.published import read_published
 from votewise.papers.same_target.suites import BOTH, HOLDS, MIXUPS, SUITES, SWEEP
 from votewise.papers.suites import Where
 
-PRINTED = read_printed(Path(__file__).with_name("published.toml"))
+PRINTED = read_published(Path(__file__).with_name("published.toml"))
 
 # The hard deliveries that the paper compares with soft labels.
 HARD = ("sls", "multipass", "deterministic-control")
@@ -74,7 +74,7 @@ def runs(method: str, votes: int | None = None, *, hold: int = 1, first: int | N
     return {"method": method, "votes": votes, "hold": hold, **({} if first is None else {"seed": range(first)})}
 
 
-def paper_rows(*methods: str, seeds: int = 10) -> tuple[Axis, ...]:
+def table_rows(*methods: str, seeds: int = 10) -> tuple[Axis, ...]:
     """A row for each method, which the paper gives for that many seeds."""
     return tuple(Axis(NAMES[method], runs(method), key=(method, seeds)) for method in methods)
 
@@ -83,39 +83,37 @@ def paper_rows(*methods: str, seeds: int = 10) -> tuple[Axis, ...]:
 FIVE = Axis("SLS, first 5 seeds", runs("sls", first=5), key=("sls", 5))
 CONTROLS = ("deterministic-control", "multipass", "shuffled-sls")
 DETECTORS = (
-    *paper_rows("soft"),
-    *paper_rows("multipass", "deterministic-control", seeds=5),
+    *table_rows("soft"),
+    *table_rows("multipass", "deterministic-control", seeds=5),
     FIVE,
-    *paper_rows("majority", "label-smoothing", "mixup"),
+    *table_rows("majority", "label-smoothing", "mixup"),
 )
 
 
-def paper_detection(outliers: str, *scores: str) -> tuple[Axis, ...]:
+def table_of_detection(outliers: str, *scores: str) -> tuple[Axis, ...]:
     """A column for each detection score."""
     return tuple(
         Axis(DETECTION[score][0], number=f"{outliers}/{DETECTION[score][1]}/auroc", key=(score,)) for score in scores
     )
 
 
-def paper_detection_pairings(table: str, outliers: str, *alternatives: str) -> tuple[Pairing, ...]:
+def table_pairings_of_detection(table: str, outliers: str, *alternatives: str) -> tuple[Pairing, ...]:
     """SLS against soft labels by each detection score; the paper's p-values are one-sided."""
     return tuple(
-        Pairing(
-            runs("sls"), runs("soft"), column.title, column.number, alternative, lower_is_better=False,
-            key=(table, "sls", *column.key) if alternative == "greater" else (),
-        )
-        for column in paper_detection(outliers, *DETECTION)
+        Pairing(runs("sls"), runs("soft"), column.title, column.number, alternative, lower_is_better=False,
+                key=(table, "sls", *column.key) if alternative == "greater" else ())
+        for column in table_of_detection(outliers, *DETECTION)
         for alternative in alternatives
     )  # fmt: skip
 
 
-def paper_pairing(first: Where, second: Where, score: str, alternative: str = "two-sided", *key: str) -> Pairing:
+def table_pairing(first: Where, second: Where, score: str, alternative: str = "two-sided", *key: str) -> Pairing:
     """Two methods compared by a score."""
     column = SCORES[score]
     return Pairing(first, second, column.title, column.number, alternative, score in LOWER_IS_BETTER, key)
 
 
-def paper_curvature(epoch: str, *slices: str) -> tuple[Axis, ...]:
+def table_of_curvature(epoch: str, *slices: str) -> tuple[Axis, ...]:
     """Columns of curvature at an epoch, on some slices of the images."""
     return tuple(
         Axis(f"{words}, {part}", number=f"{epoch}/{part}/{what}", key=(f"{SLICES[part]}/{what}",))
@@ -129,12 +127,12 @@ TABLES = (
         "table-1", "soft NLL with few votes per item",
         paper_entries(
             "table-1",
-            paper_rows("soft", *HARD, seeds=5),
+            table_rows("soft", *HARD, seeds=5),
             [Axis(f"{votes} votes", {"votes": votes}, "soft_nll_best", (str(votes),)) for votes in SWEEP],
         ),
         alike=lambda entry: entry.column,
         pairings=tuple(
-            paper_pairing(runs(method, votes), runs("soft", votes), "soft_nll", "less", "table-1", method, str(votes))
+            table_pairing(runs(method, votes), runs("soft", votes), "soft_nll", "less", "table-1", method, str(votes))
             for method in HARD
             for votes in SWEEP
         ),
@@ -143,17 +141,17 @@ TABLES = (
     ),
     TableSpec(
         "table-2", "the main comparison on all votes",
-        paper_entries("table-2", paper_rows("label-smoothing", "majority", "mixup", "sls", "soft"), [*SCORES.values()]),
+        paper_entries("table-2", table_rows("label-smoothing", "majority", "mixup", "sls", "soft"), [*SCORES.values()]),
         pairings=tuple(
-            paper_pairing(runs("sls"), runs("soft"), score, "two-sided", "table-2", "sls", score) for score in METRICS
+            table_pairing(runs("sls"), runs("soft"), score, "two-sided", "table-2", "sls", score) for score in METRICS
         ),
         holm=True,
     ),
     TableSpec(
         "table-3", "the hard deliveries and their controls",
-        paper_entries("table-3", (*paper_rows("soft"), FIVE, *paper_rows(*CONTROLS, seeds=5)), [*SCORES.values()]),
+        paper_entries("table-3", (*table_rows("soft"), FIVE, *table_rows(*CONTROLS, seeds=5)), [*SCORES.values()]),
         pairings=tuple(
-            paper_pairing(runs(method), FIVE.where, score, "two-sided", "table-3", method, score)
+            table_pairing(runs(method), FIVE.where, score, "two-sided", "table-3", method, score)
             for method in CONTROLS
             for score in METRICS
         ),
@@ -162,12 +160,11 @@ TABLES = (
     TableSpec(
         "table-4", "curvature of the best models",
         (
-            *paper_entries("table-4", (*paper_rows("sls", "soft"), FIVE, *paper_rows(*CONTROLS, seeds=5)),
-                           paper_curvature("best", *SLICES)),
-            *paper_entries("", [Axis(f"{NAMES[m]}, last epoch", runs(m)) for m in BOTH],
-                           paper_curvature("last", "full")),
-            *paper_entries("", [Axis(f"{NAMES[m]}, common epoch", runs(m)) for m in BOTH],
-                           paper_curvature("common", "full")),
+            *paper_entries("table-4", (*table_rows("sls", "soft"), FIVE, *table_rows(*CONTROLS, seeds=5)),
+                           table_of_curvature("best", *SLICES)),
+            *(entry for when in ("last", "common")
+              for entry in paper_entries("", [Axis(f"{NAMES[m]}, {when} epoch", runs(m)) for m in BOTH],
+                                         table_of_curvature(when, "full"))),
         ),
         notes=(
             note_on_unconverged_curvature(("full", "top-10%", "top-5%"), "shuffled-sls", NAMES["shuffled-sls"]),
@@ -178,15 +175,13 @@ TABLES = (
     ),
     TableSpec(
         "table-5", "further scoring rules",
-        paper_entries("table-5", paper_rows("sls", "soft", "majority", "label-smoothing", "mixup"), FURTHER_SCORES),
+        paper_entries("table-5", table_rows("sls", "soft", "majority", "label-smoothing", "mixup"), FURTHER_SCORES),
     ),
     TableSpec(
         "table-6", "largest curvature with few votes per item",
         tuple(
-            Entry(
-                f"{NAMES[method]}, {votes} votes", f"λmax, {part}", f"best/{part}/largest", runs(method, votes),
-                ("table-6", method, 5, f"{printed}/{votes}"),
-            )
+            Entry(f"{NAMES[method]}, {votes} votes", f"λmax, {part}", f"best/{part}/largest", runs(method, votes),
+                  ("table-6", method, 5, f"{printed}/{votes}"))
             for votes in SWEEP
             for method in BOTH
             for part, printed in SLICES.items()
@@ -194,27 +189,27 @@ TABLES = (
         alike=lambda entry: (entry.where["method"], entry.column),
         notes=(
             "Distances are in units of one SD for the four numbers of votes of a method, pooled from ours and the "
-            "paper's; SDs of single cells, of three or five seeds, run from 0.3 to 16 where the slice is full.",
+            "paper's, since SDs of single cells, of three to six seeds, vary much by chance.",
             SLICE,
         ),
     ),
     TableSpec(
         "table-7", "AUROC against SVHN",
-        paper_entries("table-7", DETECTORS, paper_detection("svhn", *DETECTION)),
-        pairings=paper_detection_pairings("table-7", "svhn", "two-sided"),
+        paper_entries("table-7", DETECTORS, table_of_detection("svhn", *DETECTION)),
+        pairings=table_pairings_of_detection("table-7", "svhn", "two-sided"),
         holm=True,
         notes=(SETTINGS, OTHERS),
     ),
     TableSpec(
         "table-8", "AUROC against CIFAR-100",
-        paper_entries("table-8", paper_rows("sls", "soft"), paper_detection("cifar100", *DETECTION)),
+        paper_entries("table-8", table_rows("sls", "soft"), table_of_detection("cifar100", *DETECTION)),
         alike=lambda entry: entry.column,
-        pairings=paper_detection_pairings("table-8", "cifar100", "greater", "two-sided"),
+        pairings=table_pairings_of_detection("table-8", "cifar100", "greater", "two-sided"),
         notes=("The printed p values can only be one-sided; the two-sided test stands beside them.", OUR_SD),
     ),
     TableSpec(
         "table-9", "AUROC against CIFAR-100, hard deliveries",
-        paper_entries("table-9", DETECTORS, paper_detection("cifar100", "energy", "msp", "knn")),
+        paper_entries("table-9", DETECTORS, table_of_detection("cifar100", "energy", "msp", "knn")),
         alike=lambda entry: entry.column,
         notes=(OUR_SD, OTHERS),
         repeated=(NAMES["soft"],),
@@ -223,49 +218,28 @@ TABLES = (
 
 EARLIER = "epochs SLS is earlier than soft labels"
 QUOTED = TableSpec(
-    "scalars",
-    "numbers quoted in the text",
+    "scalars", "numbers quoted in the text",
     (
         # The votes on the held-out images are the same for all methods.
-        Entry(
-            "entropy of the votes", "held-out images", "soft_nll_best", runs("soft"), ("quoted", "entropy", "votes"),
-            less=("kl_best", runs("soft")),
-        ),
-        *(
-            Entry("smooth ECE", NAMES[method], "smooth_ece_best", runs(method), ("quoted", "smooth_ece", method))
-            for method in ("sls", "soft", "majority")
-        ),
-        *(
-            Entry(
-                "soft NLL of SLS by period", f"{hold} epoch{'s' * (hold > 1)}", "soft_nll_best",
-                runs("sls", hold=hold, first=5), ("quoted", "resampling", str(hold)),
-            )
-            for hold in HOLDS
-        ),
-        Entry(
-            "Spearman of entropy and gradient variance", NAMES["sls"], "gradient/{gradient}", runs("sls"),
-            ("quoted", "gradient_spearman", "sls"),
-        ),
-        *(
-            Entry(EARLIER, words, number, runs("soft"), ("quoted", printed, "sls"), less=(number, runs("sls")))
-            for number, words, printed in (
-                ("near_best/{nearness}", "near its best", "near_best_earlier"),
-                ("best_epoch", "at its best", "best_earlier"),
-            )
-        ),
-        *(
-            Entry(
-                f"Grad-CAM between seeds, {words}", NAMES[method], f"{method}.{{maps}}{high}", {},
-                ("quoted", f"maps{high}", method),
-            )
-            for high, words in (("", "all images"), ("_high", "the fifth of highest entropy"))
-            for method in BOTH
-        ),
+        Entry("entropy of the votes", "held-out images", "soft_nll_best", runs("soft"), ("quoted", "entropy", "votes"),
+              less=("kl_best", runs("soft"))),
+        *(Entry("smooth ECE", NAMES[method], "smooth_ece_best", runs(method), ("quoted", "smooth_ece", method))
+          for method in ("sls", "soft", "majority")),
+        *(Entry("soft NLL of SLS by period", f"{hold} epoch{'s' * (hold > 1)}", "soft_nll_best",
+                runs("sls", hold=hold, first=5), ("quoted", "resampling", str(hold)))
+          for hold in HOLDS),
+        Entry("Spearman of entropy and gradient variance", NAMES["sls"], "gradient/{gradient}", runs("sls"),
+              ("quoted", "gradient_spearman", "sls")),
+        *(Entry(EARLIER, words, number, runs("soft"), ("quoted", printed, "sls"), less=(number, runs("sls")))
+          for number, words, printed in (("near_best/{nearness}", "near its best", "near_best_earlier"),
+                                         ("best_epoch", "at its best", "best_earlier"))),
+        *(Entry(f"Grad-CAM between seeds, {words}", NAMES[method], f"{method}.{{maps}}{high}", {},
+                ("quoted", f"maps{high}", method))
+          for high, words in (("", "all images"), ("_high", "the fifth of highest entropy"))
+          for method in BOTH),
         Entry("barrier", "SLS to soft labels", "barrier:plain.heights", {}, ("quoted", "barrier", "sls")),
-        *(
-            Entry("CKA between seeds", NAMES[method], f"{method}.{{features}}:cka", {}, ("quoted", "cka", method))
-            for method in BOTH
-        ),
+        *(Entry("CKA between seeds", NAMES[method], f"{method}.{{features}}:cka", {}, ("quoted", "cka", method))
+          for method in BOTH),
     ),
     notes=(
         "The paper prints no SD of these: distances are in units of ours. Similarity of maps and features is the mean "
@@ -273,26 +247,37 @@ QUOTED = TableSpec(
     ),
 )  # fmt: skip
 
-# Compared with multipass by every score but accuracy; all methods of the suite by soft NLL, with soft labels as well.
-SMOOTHED = ("soft-smoothed", "dirichlet-fitted")
+# Few votes beyond the paper: all methods of the suites "sparse" and "priors", by every score at both epochs. All are
+# compared with soft labels and multipass by soft NLL, and smoothed shares and priors with multipass by the others.
+SPARSE_METHODS = tuple(dict.fromkeys((*SUITES["sparse"].methods, *SUITES["priors"].methods)))
+SMOOTHED = ("soft-smoothed", "dirichlet-fitted", "multipass-prior", "multipass-crossfit")
+SPARSE_SCORES = {
+    "soft_nll": "soft NLL", "scaled_soft_nll": "soft NLL, temperature fitted", "vote_ece": "vote ECE", "ece": "ECE",
+    "entropy_correlation": "entropy correlation", "accuracy": "accuracy",
+}  # fmt: skip
 SPARSE = TableSpec(
-    "sparse", "beyond the paper, smoothed vote shares with few votes",
+    "sparse", "beyond the paper, few votes with smoothed shares and priors",
     tuple(
-        Entry(f"{NAMES[method]}, {votes} votes", SCORES[score].title, SCORES[score].number, runs(method, votes))
+        Entry(f"{NAMES[method]}, {votes} votes{when}", title, f"{number}_{at}", runs(method, votes))
+        for at, when in (("best", ""), ("last", ", last epoch"))
         for votes in SUITES["sparse"].votes
-        for method in SUITES["sparse"].methods
-        for score in ("soft_nll", "scaled", "accuracy", "ece", "entropy_correlation")
+        for method in SPARSE_METHODS
+        for number, title in SPARSE_SCORES.items()
     ),
     pairings=tuple(
-        paper_pairing(runs(method, votes), runs(other, votes), score)
+        Pairing(runs(method, votes), runs(other, votes), title, f"{number}_best",
+                lower_is_better=number != "entropy_correlation")
         for votes in SUITES["sparse"].votes
-        for score in ("soft_nll", "scaled", "ece", "entropy_correlation")
-        for other in (("soft", "multipass") if score == "soft_nll" else ("multipass",))
-        for method in (SUITES["sparse"].methods if score == "soft_nll" else SMOOTHED)
+        for number, title in SPARSE_SCORES.items() if number != "accuracy"
+        for other in (("soft", "multipass") if number == "soft_nll" else ("multipass",))
+        for method in (SPARSE_METHODS if number == "soft_nll" else SMOOTHED)
         if method not in ("soft", other)
     ),
     notes=(
         "Smoothed: 0.9 of the share and 0.1 spread evenly. Dirichlet: one more vote, spread over all classes, or as "
-        "many as fit the votes of all items. p is raw.",
+        "many as fit the votes of all items. Inside multipass a prior is mixed with the vote of each epoch: the fitted "
+        "one, or one of each item's own, made of predictions by models that did not see its votes. Vote ECE: mean "
+        "confidence against the share of votes for the predicted class, in bins of equal mass. p is raw; pairs are of "
+        "seeds that both have. Some runs did not record all numbers of the last epoch.",
     ),
 )  # fmt: skip

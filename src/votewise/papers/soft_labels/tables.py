@@ -7,7 +7,7 @@ from pathlib import Path
 
 from votewise.data.corruptions import CORRUPTIONS
 from votewise.papers.paper import Entry, Pairing, TableSpec
-from votewise.papers.published import read_printed
+from votewise.papers.published import read_published
 from votewise.papers.soft_labels.averages import BEST, OWN_LOSS, average_change
 from votewise.papers.soft_labels.suites import (
     ABUSE,
@@ -24,7 +24,7 @@ from votewise.papers.soft_labels.suites import (
 )
 from votewise.papers.suites import Where
 
-PRINTED = read_printed(Path(__file__).with_name("published.toml"))
+PRINTED = read_published(Path(__file__).with_name("published.toml"))
 
 NAMES = {"soft": "soft labels", "majority": "majority labels", "sls": "SLS", "multipass": "multipass"}
 TITLES = {
@@ -53,7 +53,7 @@ TRAINED_ON = (
 )
 
 
-def score_entries(rows: Mapping[str, Where], epoch: str) -> tuple[Entry, ...]:
+def table_entries(rows: Mapping[str, Where], epoch: str) -> tuple[Entry, ...]:
     """All scores of some runs at one epoch.
 
     Args:
@@ -65,7 +65,7 @@ def score_entries(rows: Mapping[str, Where], epoch: str) -> tuple[Entry, ...]:
     )
 
 
-def score_rows(datasets: Mapping[str, str], model: str) -> dict[str, Where]:
+def table_rows(datasets: Mapping[str, str], model: str) -> dict[str, Where]:
     """The runs of every method on some data sets, by the name of their row."""
     return {
         f"{TITLES[short]}, {NAMES[method]}": runs(dataset, method, model)
@@ -74,7 +74,7 @@ def score_rows(datasets: Mapping[str, str], model: str) -> dict[str, Where]:
     }
 
 
-def against_majority(short: str, score: str, *, lower_is_better: bool) -> Pairing:
+def table_against_majority(short: str, score: str, *, lower_is_better: bool) -> Pairing:
     """Soft labels against majority labels on one data set, at the epoch of their own loss."""
     title = next(title for title, number in SCORES.items() if number == score)
     epoch = BEST if short == IMAGES else "{epoch}"
@@ -82,7 +82,7 @@ def against_majority(short: str, score: str, *, lower_is_better: bool) -> Pairin
     return Pairing(soft, majority, f"{TITLES[short]}, {title}", f"{score}_{epoch}", lower_is_better=lower_is_better)
 
 
-def change_entries(title: str, sets: str, *, printed: bool = False) -> tuple[Entry, ...]:
+def table_change_entries(title: str, sets: str, *, printed: bool = False) -> tuple[Entry, ...]:
     """How much soft labels change each number over some data sets.
 
     Args:
@@ -106,14 +106,14 @@ def change_entries(title: str, sets: str, *, printed: bool = False) -> tuple[Ent
 
 
 # The average that the paper prints depends on all open choices at once.
-AVERAGE = change_entries("average over data sets", "{sets}", printed=True)[:2]
+AVERAGE = table_change_entries("average over data sets", "{sets}", printed=True)[:2]
 
 QUOTED = TableSpec(
     "averages",
     "change from majority to soft labels",
     (
-        *change_entries("average over data sets", "{sets}", printed=True),
-        *(entry for short in (*TEXTS, IMAGES) for entry in change_entries(TITLES[short], short)),
+        *table_change_entries("average over data sets", "{sets}", printed=True),
+        *(entry for short in (*TEXTS, IMAGES) for entry in table_change_entries(TITLES[short], short)),
     ),
     notes=(
         "Of means over seeds; SD is √n times the jackknife's standard error over seeds. The paper gives no number of "
@@ -128,11 +128,11 @@ TABLES = (
     TableSpec(
         "scores", f"all votes, {MPNET} tuned, the epoch of each method's own loss",
         (
-            *score_entries(score_rows(TEXTS, MPNET), "{epoch}"),
-            *score_entries({f"{TITLES[IMAGES]}, {NAMES[method]}": image_runs(method) for method in METHODS}, BEST),
+            *table_entries(table_rows(TEXTS, MPNET), "{epoch}"),
+            *table_entries({f"{TITLES[IMAGES]}, {NAMES[method]}": image_runs(method) for method in METHODS}, BEST),
         ),
         pairings=tuple(
-            against_majority(short, score, lower_is_better=lower)
+            table_against_majority(short, score, lower_is_better=lower)
             for short in (*TEXTS, IMAGES)
             for score, lower in (("kl", True), ("entropy_correlation", False), ("accuracy_majority", False))
         ),
@@ -167,13 +167,13 @@ TABLES = (
 
 BEYOND = (
     TableSpec(
-        "minilm", f"all votes, {MINILM} tuned", score_entries(score_rows(TEXTS, MINILM), "{epoch}"), notes=(TRAINED_ON,)
+        "minilm", f"all votes, {MINILM} tuned", table_entries(table_rows(TEXTS, MINILM), "{epoch}"), notes=(TRAINED_ON,)
     ),
     TableSpec(
-        "frozen", f"all votes, {FROZEN}", score_entries(score_rows(TEXTS, FROZEN), "{epoch}"), notes=(TRAINED_ON,)
+        "frozen", f"all votes, {FROZEN}", table_entries(table_rows(TEXTS, FROZEN), "{epoch}"), notes=(TRAINED_ON,)
     ),
     TableSpec(
-        "abuse", f"the four sets of LeWiDi 2023, {FROZEN}", score_entries(score_rows(ABUSE, FROZEN), "{epoch}"),
+        "abuse", f"the four sets of LeWiDi 2023, {FROZEN}", table_entries(table_rows(ABUSE, FROZEN), "{epoch}"),
         pairings=tuple(
             Pairing(
                 runs(dataset, first, FROZEN), runs(dataset, second, FROZEN),
@@ -229,7 +229,7 @@ BEYOND = (
             entry
             for votes in (*FEW_VOTES, None)
             for method in ("soft", "sls", "multipass")
-            for entry in score_entries(
+            for entry in table_entries(
                 {f"{NAMES[method]}, {votes or 100} votes": runs(TEXTS["snli"], method, MPNET, votes)}, "{epoch}"
             )
         ),

@@ -77,10 +77,10 @@ def cell_beside_published(cell: PaperCell) -> tuple[str, str, str]:
 
 def paper_cell_number(mean: float, sd: float | None, n: int) -> str:
     """A mean, its SD where it is known, and the number of seeds."""
-    return f"{mean_and_sd(mean, sd, 1 if abs(mean) >= LARGE else 4)} ({n})"
+    return f"{cell_mean_and_sd(mean, sd, 1 if abs(mean) >= LARGE else 4)} ({n})"
 
 
-def mean_and_sd(mean: float, sd: float | None, digits: int = 4) -> str:
+def cell_mean_and_sd(mean: float, sd: float | None, digits: int = 4) -> str:
     """A mean, and its SD where it is known."""
     deviation = "" if sd is None or math.isnan(sd) else f" ± {sd:.{digits}f}"
     return f"{mean:.{digits}f}{deviation}"
