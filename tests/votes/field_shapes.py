@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any
 
 from .shapes import Shape, Truth, Vote, by_item, long_rows, shuffled, slot_rows, table, tally, text, votes, wide_rows
-from .unseen_shapes import answers, day, lines, of_answers
+from .unseen_shapes import AGREE, answers, day, lines, of_answers
 
 FIELDS: list[Shape] = []
 
@@ -288,6 +288,13 @@ def _once_more() -> None:
     plus = answers(406, 3, ids, ["A-", "B+", "B", "C"])
     shape("grades with plus and minus", "grades.csv", table([{"essay": i, **{f"marker {c}": r[n] for c, r in zip("XYZ", plus.values(), strict=True)}} for n, i in enumerate(ids)]), of_answers(plus, ids))
     shape("a column of weeks between", "weekly.csv", table([{"week": n % 4, "beach": x.item, "volunteer": x.annotator, "litter": x.label} for n, x in enumerate(v)]), tally(v))
+    shape("numbers before classes in a cell", "tallies.csv", table([{"motion": i, "result": ", ".join(f"{n} {c}" for c, n in row.items())} for i, row in tally(v).items()]), tally(v))
+    wide = answers(407, 3, [f"{b} | {n}" for b in range(1, 5) for n in range(8)], ["ham", "spam"])
+    shape("numbers that restart in each batch, a column per rater", "wide.csv", table([{"batch": n // 8 + 1, "item": n % 8, **{f"rater_{j}": r[n] for j, r in enumerate(wide.values(), 1)}} for n in range(32)]), of_answers(wide, [f"{b} | {n}" for b in range(1, 5) for n in range(8)]))
+    statements = answers(408, 25, [f"S{k}" for k in range(1, 9)], AGREE)
+    shape("forms that people filled in", "form.csv", lines([["ResponseId", "Duration", *(f"S{k}" for k in range(1, 9))], *([f"R_{w}", rng.randint(50, 900), *r] for w, r in statements.items())]), of_answers(statements, [f"S{k}" for k in range(1, 9)]))
+    funded = [(f"app{n}", w, rng.choice(["fund", "reject"]), rng.choice(["fund", "reject"])) for n in range(15) for w in ("r1", "r2", "r3")]
+    shape("votes before and after a discussion", "panel.csv", table([{"application": i, "reviewer": w, "pre": a, "post": b} for i, w, a, b in funded]), tally([Vote(i, w, a) for i, w, a, _ in funded]), tally([Vote(i, w, b) for i, w, _, b in funded]))
 
 
 for _group in (_once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):

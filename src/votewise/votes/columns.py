@@ -594,6 +594,12 @@ def names_a_class(name: str) -> bool:
     return bool(set(words_of(name)) & {"class", "category"})
 
 
+def names_a_form(name: str) -> bool:
+    """Whether a name is that of the id of a form that somebody filled in: ResponseId."""
+    words = words_of(name)
+    return len(words) > 1 and words[0] in ("response", "submission", "form") and words[-1] in ("id", "no", "number")
+
+
 def says_nothing(name: str) -> bool:
     """Whether a name is only a letter or a number: a, V3, column_2."""
     return (

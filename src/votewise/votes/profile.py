@@ -41,6 +41,7 @@ _PERSON = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|@")
 # Between pairs of a name and a value, and within them: ann: yes; ben: no.
 _PAIRS = re.compile(r"[;,|\n]")
 _PAIR = re.compile(r"([^\s:=][^:=]{0,40}?)\s*[:=]\s*([^\s:=/][^:=]{0,40})")
+_TALLY = re.compile(r"(\d+) *[x×]? +([^\W\d][^:=]{0,40})")
 _LONGEST_COUNT = 10
 
 # Votes that a cell may count, as in Counter({'a': 2}): each becomes a row.
@@ -247,13 +248,14 @@ def _object(cell: str) -> dict[str, Any]:
 
 
 def _said_by_name(cell: str) -> dict[str, Any]:
-    """Names and values as people write them: 'ann: yes; ben: no', 'cat=3, dog=1'; empty if there is anything else."""
+    """Names and values as people write them: 'ann: yes; ben: no', 'cat=3, dog=1', '3 cat, 1 dog'; else empty."""
     found: dict[str, Any] = {}
     for part in _PAIRS.split(cell.strip().rstrip(";,")):
-        match = _PAIR.fullmatch(part.strip())
-        if match is None or match[1] in found:
+        pair, tally = _PAIR.fullmatch(part.strip()), _TALLY.fullmatch(part.strip())
+        name, value = pair.groups() if pair else (tally[2], tally[1]) if tally else ("", "")
+        if not name or name in found:
             return {}
-        found[match[1]] = int(match[2]) if match[2].isdecimal() and len(match[2]) < _LONGEST_COUNT else match[2]
+        found[name] = int(value) if value.isdecimal() and len(value) < _LONGEST_COUNT else value
     return found
 
 

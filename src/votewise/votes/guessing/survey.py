@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from votewise._checks import first_few
-from votewise.votes.columns import derived, known, mentions, says, speaks_of_raters, stem
+from votewise.votes.columns import derived, known, mentions, names_a_form, says, speaks_of_raters, stem
 from votewise.votes.guessing.look import ROWS_THAT_TELL, Look, agreement, first_of, holds_single_votes
 from votewise.votes.guessing.one_hot import exclusive_block
 from votewise.votes.guessing.wide import check_gaps, numbered_blocks, sharing_values
@@ -60,7 +60,7 @@ def _people_in_rows(look: Look, *, named: bool) -> Reading | None:
     if look.rows < 3:
         return None
     unlike = [name for name in look.names if columns[name].distinct == look.rows and columns[name].kind != "text"]
-    people = [name for name in unlike if says("annotator", name) or _are_addresses(columns[name])]
+    people = [name for name in unlike if says("annotator", name) or names_a_form(name) or _are_addresses(columns[name])]
     people = [asked.annotator] if asked.annotator in people else people
     if named != bool(people):
         return None

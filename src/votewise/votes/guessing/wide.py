@@ -14,6 +14,7 @@ from votewise.votes.columns import (
     derived,
     is_unnamed,
     known,
+    names_a_form,
     says,
     says_no_answer,
     says_nothing,
@@ -59,7 +60,13 @@ def guess_numbered_raters(look: Look) -> Reading | None:
         if not (says("annotator", name.replace("#", "")) and len(members) in said)
     }
     # What is numbered are items if each row is one annotator's.
-    people = [name for name in look.names if says("annotator", name) and look.columns[name].distinct == look.rows > 1]
+    letters = all(len(name) == 2 for name in raters)  # S1, S2, ... may be subjects as well as statements
+    people = [
+        name
+        for name in look.names
+        if look.columns[name].distinct == look.rows > 1
+        and (says("annotator", name) or (letters and names_a_form(name)))
+    ]
     if not raters or any(name not in block for name in people for block in raters.values()):
         return None
     return _with_raters(look, raters)
@@ -168,7 +175,7 @@ def _with_raters(look: Look, raters: dict[str, list[str]]) -> Reading | None:
     if item is None and asked.form is None and len(look.names) > len(taken):
         others = [one for one in look.names if one not in taken]
         repeated = [one for one in others if says("item", one)]
-        key = row_key(look, repeated)
+        key = row_key(look, repeated) or _wider_key(look, name, others, repeated)
         if repeated and not key:
             return None
         if key:
@@ -189,6 +196,30 @@ def _with_raters(look: Look, raters: dict[str, list[str]]) -> Reading | None:
         look.doubt("the item column must be known", f"{item!r} may be", {"item": (item,) if item else ()})
     check_gaps(look, block)
     return Reading(form="wide", item=(item,) if item else (), raters=tuple(block), rater_ids=tuple(ids))
+
+
+def _wider_key(look: Look, stem: str, others: Sequence[str], repeated: Sequence[str]) -> tuple[str, ...]:
+    """Columns that name an item together with one that is called so, beside columns of annotators; doubted."""
+    few = [one for one in others if look.columns[one].kind in ("ids", "few values")]
+    key = row_key(look, few) if says("annotator", stem.replace("#", "")) else ()
+    if not {*key} & {*repeated}:
+        return ()
+    look.doubt("the item column must be known", f"{' and '.join(key)} together may be", {"item": key})
+    return key
+
+
+def _names_voters(look: Look, names: Sequence[str]) -> bool:
+    """Whether a column names annotators, who recur, and each has one row of what another column names."""
+    columns = look.columns
+    return any(
+        says("annotator", one)
+        and 1 < 2 * columns[one].distinct <= look.rows
+        and any(
+            other != one and 1 < columns[other].distinct < look.rows and unique_pairs([columns[one], columns[other]])
+            for other in names
+        )
+        for one in names
+    )
 
 
 def row_key(look: Look, names: Sequence[str]) -> tuple[str, ...]:
@@ -443,7 +474,7 @@ def guess_shared_words(look: Look) -> Reading | None:
     texts = [name for name in names if name != item and columns[name].numbers is None]
     few = [name for name in texts if columns[name].kind in ("few values", "one value", "ids") and not derived(name)]
     block = max(sharing_values(look, few), key=len, default=[])
-    if len(block) < 2 or holds_single_votes(look):
+    if len(block) < 2 or holds_single_votes(look) or _names_voters(look, [name for name in names if name not in block]):
         return None
     numbers = [name for name in names if columns[name].numbers is not None and columns[name].distinct < look.rows]
     if len(numbers) > len(block) and _rather_counts(look, numbers):
