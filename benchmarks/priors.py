@@ -28,7 +28,7 @@ from votewise.data import Prepared, data_folder
 from votewise.experiments import Grid, default_recipe
 from votewise.experiments.backends import find_backend
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import expected_training_items
+from votewise.experiments.planning import expected_training_items
 from votewise.experiments.run import Run, helpers
 from votewise.records import RecordStore, RunRecord
 from votewise.statistics import Sample

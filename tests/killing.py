@@ -25,7 +25,7 @@ from small_runs import feature_material, feature_run
 from votewise.experiments.backends import Event, Finished, processes
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import missing_runs
+from votewise.experiments.planning import missing_runs
 from votewise.experiments.run import Run, train_run
 from votewise.records import RecordStore, RunRecord, record_differences
 

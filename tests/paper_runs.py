@@ -9,7 +9,7 @@ import numpy as np
 
 from votewise import Votes, metrics
 from votewise.data.dataset import Prepared
-from votewise.experiments.measure import Measurement, items_measured_in_all_runs, measurement_store
+from votewise.experiments.measure import Measurement, common_measured_items, measurement_store
 from votewise.experiments.run import Run, softmax, split_items
 from votewise.papers import work
 from votewise.papers.published import PaperCell
@@ -91,7 +91,7 @@ def paper_diagnosis(config: Run, material: Prepared) -> RunRecord:
     arrays = {}
     for where, rows in (
         ("held_out", split_items(config, material).held_out),
-        ("shared", items_measured_in_all_runs(material)),
+        ("shared", common_measured_items(material)),
     ):
         features = rng.normal(size=(len(rows), WIDTH))
         arrays[f"{where}_features"] = features.astype(np.float16)

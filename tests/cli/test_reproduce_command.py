@@ -18,8 +18,8 @@ from votewise.cli.main import main
 from votewise.data import Dataset
 from votewise.data.images import ImageArrays
 from votewise.experiments.backends.processes import Processes
-from votewise.experiments.grid import helper_store
 from votewise.experiments.measure import measurement_store
+from votewise.experiments.planning import helper_store
 from votewise.papers import same_target
 from votewise.papers.pages import BEGIN, END
 from votewise.papers.paper import Paper
@@ -95,7 +95,7 @@ def test_tiny_from_data_to_numbers(
 def test_helper_runs_would_be_done_first(
     released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
+    monkeypatch.setattr("votewise.experiments.planning._measured_rate", lambda *_: 1000.0)
     line = command(released, tmp_path, "--dry-run", "--suite", "priors", "--seeds", "3", "--jobs", "1")
     assert main(line) == 0
     shown = capsys.readouterr().out.splitlines()
@@ -155,7 +155,7 @@ def test_priors_from_data_to_the_page(
 
 
 def test_what_would_be_run(released: Path, tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
+    monkeypatch.setattr("votewise.experiments.planning._measured_rate", lambda *_: 1000.0)
     assert main(command(released, tmp_path, "--dry-run", "--jobs", "1")) == 0
     assert capsys.readouterr().out.splitlines() == [
         "  soft: 10 runs",
@@ -238,7 +238,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     write_store(store, material, seeds=1, suite="main")
     data = Dataset("cifar10h", ImageArrays(None, material.inputs), material.votes, material.checksum, material.labels)
     monkeypatch.setattr(same_target, "PAPER", replace(PAPER, datasets={"cifar10h": lambda _: data}, outliers=()))
-    monkeypatch.setattr("votewise.experiments.grid._measured_rate", lambda *_: 1000.0)
+    monkeypatch.setattr("votewise.experiments.planning._measured_rate", lambda *_: 1000.0)
     suite = ["--suite", "main", "--seeds", "1", "--precision", "bf16", "--diagnostics"]
     return command(tmp_path, tmp_path, *suite), store
 

@@ -81,12 +81,12 @@ def on_a_terminal(*command: str) -> str:
 
 PROGRESS = """
 import sys
-from votewise.cli import options
-from votewise.cli.run_display import shown_work
-with options.progress_bars(False) as display:
+from votewise.cli import options, printing
+from votewise.cli.run_display import run_display
+with printing.progress_bars(False) as display:
     for _ in display.track([1, 2], description=sys.argv[1]):
-        options.print_note(sys.argv[1], False)
-with shown_work(False) as shown:
+        printing.print_note(sys.argv[1], False)
+with run_display(False) as shown:
     shown.say(sys.argv[1])
 """
 
@@ -114,7 +114,7 @@ def test_json_on_a_terminal_is_the_same_names_in_plain_letters(files: Path, caps
 def test_all_that_is_printed_passes_one_place() -> None:
     """`say` prints lines, and `Screen` draws."""
     allowed = {
-        "cli/options.py": {"typer.echo(": 1},
+        "cli/printing.py": {"typer.echo(": 1},
         "cli/screen.py": {"(Console)": 1},
         "report/terminal.py": {"Console(": 1},
     }
@@ -123,7 +123,7 @@ def test_all_that_is_printed_passes_one_place() -> None:
         found: dict[str, int] = {}
         for call in re.findall(r"\becho\(|typer\.echo\(|typer\.secho\(|(?<![.\w])print\(|\(Console\)|\bConsole\(|sys\.std(?:out|err)\.write\(", path.read_text(encoding="utf-8")):  # fmt: skip
             found[call] = found.get(call, 0) + 1
-        assert found == allowed.get(name, {}), f"print by `votewise.cli.options.say`, draw on a `Screen`: {name}"
+        assert found == allowed.get(name, {}), f"print by `votewise.cli.printing.say`, draw on a `Screen`: {name}"
 
 
 # --- cells that a spreadsheet would run

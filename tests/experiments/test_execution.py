@@ -29,8 +29,9 @@ from votewise.experiments.backends.device import Device
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.backends.ray import Ray
 from votewise.experiments.execution import UnsavedRunsError, execute
-from votewise.experiments.grid import Grid, helper_store, missing_helper_runs, missing_runs
+from votewise.experiments.grid import Grid
 from votewise.experiments.measure import Measurement, Plan
+from votewise.experiments.planning import helper_store, missing_helper_runs, missing_runs
 from votewise.experiments.run import Run, helpers, train_run
 from votewise.records import RecordStore, RunRecord, record_differences, records_agree
 from votewise.training import TrainConfig

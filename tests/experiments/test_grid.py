@@ -10,9 +10,9 @@ import pytest
 from small_runs import CROSS_FITTED, feature_material, feature_run
 from votewise import InputError, Votes
 from votewise.delivery.methods import METHODS
-from votewise.experiments import grid
-from votewise.experiments.grid import (
-    Grid,
+from votewise.experiments import planning
+from votewise.experiments.grid import Grid
+from votewise.experiments.planning import (
     expected_seconds,
     expected_training_items,
     helper_store,
@@ -95,7 +95,7 @@ def test_the_expected_time_is_that_of_finished_runs(tmp_path: Path, monkeypatch:
     for config, seconds in zip(runs[:3], (10.0, 20.0, 90.0), strict=True):
         record = replace(outcome, config=config.to_dict(), timing={"seconds": seconds, "at_once": 2.0})
         store.write(replace(record, environment={"device_kind": "cuda"}))
-    monkeypatch.setattr(grid, "_measured_rate", lambda *_: pytest.fail("known runs say how long"))
+    monkeypatch.setattr(planning, "_measured_rate", lambda *_: pytest.fail("known runs say how long"))
     # Two at once in the median of 20 seconds: ten seconds a run.
     assert expected_seconds(runs[3:], MATERIAL, store, device="cuda", jobs=None) == pytest.approx(3 * 10)
     assert expected_seconds([], MATERIAL, store, device="cuda", jobs=None) == 0
@@ -103,7 +103,7 @@ def test_the_expected_time_is_that_of_finished_runs(tmp_path: Path, monkeypatch:
 
 def test_the_expected_time_is_measured_where_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, runs = RecordStore(tmp_path / "runs"), suite(4)
-    monkeypatch.setattr(grid, "_measured_rate", lambda *_: 100.0)
+    monkeypatch.setattr(planning, "_measured_rate", lambda *_: 100.0)
     images = 4 * expected_training_items(runs[:1], MATERIAL)
     assert expected_training_items(runs[:1], MATERIAL) == 2 * len(split_items(runs[0], MATERIAL).train)
     assert expected_seconds(runs, MATERIAL, store, device="cpu", jobs=1) == images / 100

@@ -23,7 +23,7 @@ from votewise.experiments.measure import (
     MEASUREMENTS,
     MeasuredRun,
     Plan,
-    items_measured_in_all_runs,
+    common_measured_items,
     measure_barrier,
     measure_run,
 )
@@ -212,7 +212,7 @@ def test_neighbours_that_are_not_there_are_not_asked_for() -> None:
 
 @pytest.mark.parametrize("where", ["held_out", "shared"])
 def test_features_and_their_lengths(measured: Measured, where: str) -> None:
-    rows = measured.split.held_out if where == "held_out" else items_measured_in_all_runs(MATERIAL)
+    rows = measured.split.held_out if where == "held_out" else common_measured_items(MATERIAL)
     features = features_of(measured.model, prepared(MATERIAL.inputs[rows]))
     found = measured.arrays[f"{where}_features"]
     assert found.dtype == np.float16
@@ -222,7 +222,7 @@ def test_features_and_their_lengths(measured: Measured, where: str) -> None:
 
 @pytest.mark.parametrize("where", ["held_out", "shared"])
 def test_maps_are_of_the_class_people_chose_and_of_the_one_the_model_does(measured: Measured, where: str) -> None:
-    rows = measured.split.held_out if where == "held_out" else items_measured_in_all_runs(MATERIAL)
+    rows = measured.split.held_out if where == "held_out" else common_measured_items(MATERIAL)
     images = prepared(MATERIAL.inputs[rows])
     with torch.no_grad():
         activation = measured.model.stages(images)

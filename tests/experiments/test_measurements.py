@@ -35,7 +35,7 @@ from votewise.experiments.measure import (
     MeasuredRun,
     Measurement,
     Plan,
-    items_measured_in_all_runs,
+    common_measured_items,
     measure_run,
     measurement_store,
     missing_measurements,
@@ -133,7 +133,7 @@ def test_numbers_and_arrays_are_those_of_the_runs_models(tmp_path: Path, backend
 
     np.testing.assert_array_equal(found.arrays["held_out_features"], outputs.features.half().numpy())
     np.testing.assert_allclose(found.arrays["held_out_square_length"], (outputs.features**2).sum(1), rtol=1e-5)
-    shared = items_measured_in_all_runs(MATERIAL)
+    shared = common_measured_items(MATERIAL)
     maps = gradcam_maps(
         best, best.stages[-1], subject.network_inputs(shared), MATERIAL.votes.probs[shared].argmax(axis=1)
     )
@@ -382,8 +382,8 @@ def test_a_run_that_diverged_has_nothing_to_measure(tmp_path: Path, backend: Her
 
 
 def test_shared_items_are_the_same_for_every_seed_and_a_part() -> None:
-    assert list(items_measured_in_all_runs(MATERIAL)) == list(range(60))
-    few = items_measured_in_all_runs(MATERIAL, items=7)
+    assert list(common_measured_items(MATERIAL)) == list(range(60))
+    few = common_measured_items(MATERIAL, items=7)
     assert len(set(few)) == 7
     assert list(few) == sorted(few)
 

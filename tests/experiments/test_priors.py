@@ -15,7 +15,8 @@ from votewise.experiments.backends import Event
 from votewise.experiments.backends.device import Device
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import Grid, expected_training_items, helper_store
+from votewise.experiments.grid import Grid
+from votewise.experiments.planning import expected_training_items, helper_store
 from votewise.experiments.run import WEIGHTS, Run, helpers, make_job, out_of_fold, split_items, train_run
 from votewise.experiments.train import train_model
 from votewise.records import RecordStore, record_differences

@@ -20,8 +20,9 @@ from votewise.experiments.backends import ray as backend
 from votewise.experiments.backends.processes import Processes
 from votewise.experiments.backends.ray import Ray
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import Grid, helper_store, missing_runs
+from votewise.experiments.grid import Grid
 from votewise.experiments.measure import Measurement, Plan, measurement_store
+from votewise.experiments.planning import helper_store, missing_runs
 from votewise.experiments.run import Run, helpers, train_run
 from votewise.records import RecordStore, record_differences
 from votewise.training import TrainConfig

@@ -18,8 +18,9 @@ from scipy.spatial.distance import cityblock, jensenshannon
 from paper_runs import N_ITEMS, named_runs, paper_barrier, paper_diagnosis, paper_record, suite_runs
 from votewise import InputError, metrics
 from votewise.data.dataset import Prepared
-from votewise.experiments.measure import items_measured_in_all_runs, measurement_store
+from votewise.experiments.measure import common_measured_items, measurement_store
 from votewise.experiments.run import softmax
+from votewise.papers.derived import derive_scaled_nll, distance_bins
 from votewise.papers.pages import paper_part_names, paper_terminal_document, write_paper_figures
 from votewise.papers.paper import Paper
 from votewise.papers.progress import paper_coverage
@@ -28,7 +29,6 @@ from votewise.papers.reduce import PaperRun, reduce_runs
 from votewise.papers.same_target import PAPER
 from votewise.papers.same_target.suites import MIXUPS, paper_recipe
 from votewise.papers.suites import Suite
-from votewise.papers.vote_statistics import distance_bins, paper_scaled_nll
 from votewise.records import RecordStore, Results, RunRecord, add_batch, read_batches, read_results, run_id
 
 SEEDS = 3
@@ -195,7 +195,7 @@ def test_a_temperature_that_is_known(material: Prepared) -> None:
     record = paper_record(config, material)
     people = material.votes.probs[record.arrays["held_out"]]
     logits = 3 * np.log(np.maximum(people, 1e-9)).astype(np.float32)
-    found = paper_scaled_nll(
+    found = derive_scaled_nll(
         RunRecord(**{**vars(record), "arrays": {**record.arrays, "best_logits": logits}}), material
     )
     assert found["temperature_best"] == pytest.approx(3, rel=0.01)
@@ -205,7 +205,7 @@ def test_a_temperature_that_is_known(material: Prepared) -> None:
 def test_the_temperature_of_logits_so_far_apart_that_probabilities_vanish(material: Prepared) -> None:
     record = paper_record(suite_runs("main", material, seeds=1, precision="bf16")[0], material)
     logits = 200 * np.random.default_rng(0).standard_normal(record.arrays["best_logits"].shape)
-    found = paper_scaled_nll(
+    found = derive_scaled_nll(
         RunRecord(**{**vars(record), "arrays": {**record.arrays, "best_logits": logits}}), material
     )
     assert found["temperature_best"] == pytest.approx(20, rel=0.01), "what is sure of nonsense wants the highest"
@@ -271,9 +271,7 @@ def test_likeness_of_seeds(where: str, reduced: Results, store: RecordStore, mat
     seen = {}
     for seed in range(SEEDS):
         arrays = diagnosis(store, "soft", seed).arrays
-        rows = (
-            items_measured_in_all_runs(material) if where == "shared" else find(store, "soft", seed).arrays["held_out"]
-        )
+        rows = common_measured_items(material) if where == "shared" else find(store, "soft", seed).arrays["held_out"]
         features, maps = (arrays[f"{where}_{part}"].astype(np.float64) for part in ("features", "maps"))
         seen[seed] = {row: (features[place], maps[place].ravel()) for place, row in enumerate(rows)}
     entropy = stats.entropy(material.votes.probs, axis=1).round(12)
@@ -418,7 +416,8 @@ def test_stored_results_are_completed_by_what_their_predictions_allow(
     reduced: Results, material: Prepared, tmp_path: Path
 ) -> None:
     """Early batches kept no calibration against votes of most runs; nothing else of them is touched."""
-    late = ("vote_ece_best", "vote_ece_floor_best", "js/spearman_of_other_redraw")
+    other = "js/spearman_of_other_redraw"
+    late = ("vote_ece_best", "vote_ece_floor_best", other, f"{other}_given_entropy")
     early = {name: column for name, column in reduced.numbers.items() if name not in late}
     add_batch(replace(reduced, numbers=early), tmp_path / "results")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}

@@ -11,8 +11,8 @@ import pytest
 from paper_runs import named_runs, suite_runs, tiny_material
 from votewise import InputError, Votes
 from votewise.data.dataset import Prepared
-from votewise.experiments.grid import expected_training_items
 from votewise.experiments.measure import common_checkpoint_epoch
+from votewise.experiments.planning import expected_training_items
 from votewise.experiments.run import Run, helpers
 from votewise.papers import work
 from votewise.papers.same_target import PAPER

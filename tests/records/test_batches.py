@@ -34,7 +34,7 @@ from votewise.records import (
     result_columns,
     result_number_columns,
     results_of,
-    stored_runs,
+    runs_in_batches,
     survey_batches,
 )
 
@@ -426,7 +426,7 @@ def test_runs_of_batches_as_rows_of_a_table(results: Results, tmp_path: Path) ->
     first = without(results, results.rows(seed=2))
     add_batch(replace(first, numbers={k: v for k, v in first.numbers.items() if k != "vote_ece_last"}), tmp_path)
     add_batch(results, tmp_path)
-    early, late = stored_runs(read_batches(tmp_path)).values()
+    early, late = runs_in_batches(read_batches(tmp_path)).values()
     assert (len(early), len(late)) == (len(first), len(results) - len(first))
     for run in (*early, *late):
         row = row_of(results, {name: run.config[name] for name in results.factors})

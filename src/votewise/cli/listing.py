@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from votewise._text import counted
-from votewise.cli import options
+from votewise.cli import printing
 from votewise.records import Listing, RunSummary
 
 _ID_SHOWN = 10
@@ -22,11 +22,11 @@ def print_runs(folder: Path, listed: Listing) -> None:
         listed: the runs.
     """
     if listed.runs:
-        options.print_table(_COLUMNS, map(_terminal_cells_of_run, listed.runs), names=("id", "method", "status"))
+        printing.print_table(_COLUMNS, map(_terminal_cells_of_run, listed.runs), names=("id", "method", "status"))
     elif listed.all_runs:
-        options.say(f"None of the {listed.all_runs:,} runs in {folder} matches.")
+        printing.say(f"None of the {listed.all_runs:,} runs in {folder} matches.")
     elif not listed.faults:
-        options.say(f"There are no runs in {folder}.")
+        printing.say(f"There are no runs in {folder}.")
     print_reasons("failed", [(run.run_id, run.failure) for run in listed.runs if run.status == "failed"], gap=True)
     print_reasons("cannot be read", [(fault.run_id, fault.reason) for fault in listed.faults], gap=True)
 
@@ -57,7 +57,7 @@ def print_batches(listed: Listing) -> None:
         parts = [counted(len(runs), "run")] if runs or not completed else []
         parts += [f"numbers of {counted(completed, 'earlier run')}"] if completed else []
         name = f"batch {about['batch']} ({about['id'][:_ID_SHOWN]})"
-        options.say(f"{name}: {' and '.join(parts)}, {about['bytes'] / 1e3:,.0f} kB")
+        printing.say(f"{name}: {' and '.join(parts)}, {about['bytes'] / 1e3:,.0f} kB")
         if runs:
             titles = {name: {"hold": "epochs kept"}.get(name, name) for name in runs[0] if name != "seed"}
             seeds_of: dict[tuple[str, ...], list[int]] = {}
@@ -65,13 +65,13 @@ def print_batches(listed: Listing) -> None:
                 row = tuple("all" if run[name] is None else str(run[name]) for name in titles)
                 seeds_of.setdefault(row, []).append(run["seed"])
             rows = [(*row, seeds_for_terminal(seeds)) for row, seeds in seeds_of.items()]
-            options.print_table((*titles.values(), "seeds"), rows, names=("method",), words=("seeds",))
+            printing.print_table((*titles.values(), "seeds"), rows, names=("method",), words=("seeds",))
         for group, seeds in about["compared"].items():
-            options.say(f"compared between runs: {group} on seeds {seeds_for_terminal(seeds)}")
+            printing.say(f"compared between runs: {group} on seeds {seeds_for_terminal(seeds)}")
         for count in dict.fromkeys(about["missing"].values()):
             names = [name for name, lacking in about["missing"].items() if lacking == count]
-            options.say(f"missing in {counted(count, 'run')}: {', '.join(names)}")
-        options.say()
+            printing.say(f"missing in {counted(count, 'run')}: {', '.join(names)}")
+        printing.say()
     print_reasons("cannot be read", [(fault.run_id, fault.reason) for fault in listed.faults])
 
 
@@ -95,6 +95,6 @@ def print_reasons(title: str, reasons: Iterable[tuple[str, str | None]], *, gap:
     """
     listed = list(reasons)
     if listed:
-        options.say(f"{chr(10) if gap else ''}{len(listed):,} {title}:")
+        printing.say(f"{chr(10) if gap else ''}{len(listed):,} {title}:")
         for run_id, reason in listed:
-            options.say(f"  {run_id[:_ID_SHOWN]}  {reason}")
+            printing.say(f"  {run_id[:_ID_SHOWN]}  {reason}")

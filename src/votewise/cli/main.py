@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from votewise._errors import InputError, VotewiseError
-from votewise.cli import options
+from votewise.cli import printing
 
 # The base of errors in what was typed, by way of one of them, since typer gives the base no public name.
 _UsageError: Any = typer.BadParameter.__base__
@@ -93,12 +93,12 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from votewise import __version__
 
-        options.say(f"votewise {__version__}")
+        printing.say(f"votewise {__version__}")
         raise typer.Exit
 
 
 @program.callback()
-def _options(
+def _program_options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
@@ -136,7 +136,7 @@ def _run_program(arguments: list[str] | None) -> int:
     except _UsageError as error:
         # Typer would print what was typed as it is, and names of files may have been filled in by the shell.
         error.show(told := io.StringIO())
-        options.say(told.getvalue().removesuffix("\n"), error=True)
+        printing.say(told.getvalue().removesuffix("\n"), error=True)
         return int(error.exit_code)
 
 
@@ -176,5 +176,5 @@ def run() -> None:
 
 
 def _complain(message: str, code: Exit) -> Exit:
-    options.say(f"votewise: {message}", error=True)
+    printing.say(f"votewise: {message}", error=True)
     return code

@@ -1,28 +1,17 @@
-"""Options that almost every command has, and printing."""
+"""Options that almost every command has, and groups of options: frozen dataclasses that several commands share."""
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import shlex
-import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import inspect
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from votewise._errors import InputError, MissingExtraError
-from votewise._text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod
-    from rich.progress import Progress
-
-    from votewise.scoring import Scores
-
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
@@ -32,7 +21,7 @@ SafeCells = Annotated[
 Runs = Annotated[Path, typer.Argument(metavar="RUNS", help="Folder of recorded runs.", show_default=False)]
 
 
-def check_overwrites(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+def check_output_options(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse to write over a file that is read."""
     read = [path for path in inputs if path is not None and path.exists()]
     for output in outputs:
@@ -40,12 +29,6 @@ def check_overwrites(outputs: Iterable[Path | None], inputs: Iterable[Path | Non
             raise InputError(
                 "the output must not be one of the inputs", f"{str(output)!r} is read, too", "Write to another file"
             )
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON; numbers that JSON cannot write (NaN, infinity) as null."""
-    # JSON escapes all characters beyond ASCII, and of those that terminals act on all but one.
-    say(json.dumps(_plain(value)).replace("\x7f", "\\u007f"))
 
 
 def require_torch_for_command(purpose: str) -> None:
@@ -60,132 +43,39 @@ def require_torch_for_command(purpose: str) -> None:
         raise MissingExtraError(purpose, "torch", "demo") from None
 
 
-def print_note(message: str, quiet: bool) -> None:
-    """Print a note on stderr, apart from the result."""
-    if not quiet:
-        say(f"votewise: {message}", error=True)
+def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take groups of options: each parameter that is a dataclass becomes options for its fields.
 
-
-def say(text: str = "", *, error: bool = False, is_safe: bool = False) -> None:
-    """Print a line, without what a terminal would act on. All that commands print passes here or through a `Screen`.
-
-    Args:
-        text: what to print; names and messages in it may come from any file.
-        error: whether to print it on stderr.
-        is_safe: whether the text has colours of our own, and nothing else that a terminal would act on.
+    In the help they stand under the `heading` of the dataclass, if it has one; the command is called with the dataclass
+    filled in.
     """
-    typer.echo(text if is_safe else printable(text), err=error)
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for own in inspect.signature(command, eval_str=True).parameters.values():
+        if isinstance(own.annotation, type) and is_dataclass(own.annotation):
+            groups[own.name] = own.annotation
+            for one in inspect.signature(own.annotation, eval_str=True).parameters.values():
+                kind, info = get_args(one.annotation)
+                info = copy(info)  # which may be shared with a command that has the option outside a group
+                info.rich_help_panel = getattr(own.annotation, "heading", None)
+                parameters.append(one.replace(annotation=Annotated[kind, info]))
+        else:
+            parameters.append(own)
+    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+
+    def run(**values: Any) -> None:
+        filled = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**filled, **values)
+
+    run.__doc__ = command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
 
 
-def note_encoder(quiet: bool) -> None:
-    """Say what the encoder that $VOTEWISE_ENCODER names would buy; nothing if it names none."""
-    if place := os.environ.get("VOTEWISE_ENCODER"):
-        model = shlex.quote(f"encoder:{place}")
-        print_note(
-            "an encoder is at hand: its features usually predict votes on texts or images far better than a network "
-            f"that starts from nothing. To compare deliveries with it: --model {model}",
-            quiet,
-        )
-
-
-def console() -> Console:
-    """The console for tables; 120 columns wide if stdout is not a terminal."""
-    from votewise.cli.screen import Screen
-
-    return Screen(highlight=False, width=None if sys.stdout.isatty() else 120)
-
-
-def print_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, names: Collection[str], words: Collection[str] = ()
-) -> None:
-    """Print a table without lines. On a narrow terminal, numbers and words are wrapped, but names stay whole.
-
-    Args:
-        header: names of the columns.
-        rows: one cell for each column.
-        names: columns that say what a row is.
-        words: columns of other text; the rest hold numbers, aligned on the right.
-    """
-    from rich.markup import escape
-    from rich.table import Table
-
-    screen, rows = console(), list(rows)
-    width = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)) - 2
-    padding = (0, 1) if width <= screen.width else (0, 1, 0, 0)
-    table = Table(box=None, pad_edge=False, padding=padding, header_style="bold")
-    for name in header:
-        justify: JustifyMethod = "left" if name in names or name in words else "right"
-        table.add_column(escape(name), justify=justify, no_wrap=name in names)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    screen.print(table)
-
-
-def print_grid(rows: Iterable[Sequence[str]], *, gap: int = 2) -> None:
-    """Print rows without a header, `gap` spaces between cells; a long cell wraps under itself."""
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, gap))
-    for row in rows:
-        grid.add_row(*row)
-    console().print(grid)
-
-
-def print_scores(scores: Scores, thing: str, names: Iterable[str] | None = None, *, true_labels: bool) -> None:
-    """Print scores with their intervals and what they mean.
-
-    Args:
-        scores: every metric of some predictions.
-        thing: what was scored, in the singular.
-        names: metrics to show, by name; the most important ones, with what chance alone would give, if left out.
-        true_labels: whether scores against hard labels are against true ones, rather than the majority's.
-    """
-    from votewise._text import counted
-    from votewise.metrics import METRICS, headlines
-
-    rows = []
-    for name in headlines() if names is None else names:
-        metric, interval = METRICS[name], scores.metrics[name]
-        value = "undefined" if math.isnan(interval.value) else f"{interval.value:.4f}"
-        between = "–" if math.isnan(interval.low) else f"{interval.low:.4f} to {interval.high:.4f}"
-        meaning = f"{metric.meaning}, {metric.unit}" if metric.unit else metric.meaning
-        rows.append((metric.title_for(true_labels=true_labels), value, between, meaning))
-    items = counted(scores.items, thing)
-    print_table((items, "value", "95 % interval", ""), rows, names=(items,), words=("",))
-
-
-@contextmanager
-def progress_bars(quiet: bool) -> Iterator[Progress]:
-    """A progress display on stderr, shown only on a terminal."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from votewise.cli.screen import Screen
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    silent = quiet or not sys.stderr.isatty()
-    with Progress(*columns, console=Screen(stderr=True), disable=silent, speed_estimate_period=300) as display:
-        yield display
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value
+def option(text: str, *names: str) -> Any:
+    """An option whose default goes without saying."""
+    return typer.Option(*names, help=text, show_default=False)

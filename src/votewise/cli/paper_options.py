@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli.groups import option
-from votewise.cli.inputs import Device
+from votewise.cli.input_options import Device
+from votewise.cli.options import option
 from votewise.cli.run_display import BackendName
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from votewise.cli import options
-from votewise.cli.groups import option
+from votewise.cli import printing
+from votewise.cli.options import option
 from votewise.experiments.backends import BACKENDS, Event, Finished, Note, Progress, Started
 from votewise.experiments.run import Run
 
@@ -21,7 +21,7 @@ BackendName = Annotated[str | None, option(f"{', '.join(_OTHERS)} or {_LAST}; ch
 
 
 @dataclass
-class WorkShown:
+class RunDisplay:
     """A bar for the runs and, below it, one for what is measured of them; other bars may stand above.
 
     Attributes:
@@ -106,7 +106,7 @@ class WorkShown:
 
 
 @contextmanager
-def shown_work(quiet: bool, *, kept: bool = True, folder: Path | None = None) -> Iterator[WorkShown]:
+def run_display(quiet: bool, *, kept: bool = True, folder: Path | None = None) -> Iterator[RunDisplay]:
     """Bars on a terminal while runs are trained, and notes and failures as they happen.
 
     Args:
@@ -114,12 +114,12 @@ def shown_work(quiet: bool, *, kept: bool = True, folder: Path | None = None) ->
         kept: whether finished runs are saved, so that an interrupted command can be continued.
         folder: where they are kept, for a note that some are there.
     """
-    with options.progress_bars(quiet) as display:
-        shown = WorkShown(display, quiet, folder)
+    with printing.progress_bars(quiet) as display:
+        shown = RunDisplay(display, quiet, folder)
         try:
             yield shown
         except KeyboardInterrupt:
             display.stop()
             if kept and shown.begun:
-                options.print_note(shown.summary(), quiet=False)
+                printing.print_note(shown.summary(), quiet=False)
             raise

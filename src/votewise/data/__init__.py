@@ -28,8 +28,8 @@ from votewise.data.releases import RELEASES as RELEASES
 from votewise.data.releases import FileState as FileState
 from votewise.data.releases import Release as Release
 from votewise.data.releases import data_folder as data_folder
-from votewise.data.releases import file_states as file_states
 from votewise.data.releases import find_release as find_release
+from votewise.data.releases import release_file_states as release_file_states
 from votewise.data.tables import open_features as open_features
 from votewise.data.texts import open_texts as open_texts
 from votewise.data.vader import load_vader as load_vader

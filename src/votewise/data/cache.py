@@ -36,7 +36,7 @@ def cached(made_by: str, source: InputSource, load: Callable[[], LoadedInputs]) 
     for piece in source.raw():
         content.update(piece)
     path = cache_folder() / "features" / f"{made_by}-{content.hexdigest()}.npz"
-    known = _read(path, source)
+    known = _read_cached(path, source)
     if known is not None:
         return known
     loaded = load()
@@ -50,7 +50,7 @@ def cached(made_by: str, source: InputSource, load: Callable[[], LoadedInputs]) 
     return loaded
 
 
-def _read(path: Path, source: InputSource) -> LoadedInputs | None:
+def _read_cached(path: Path, source: InputSource) -> LoadedInputs | None:
     try:
         # Opened here, since NumPy leaves a damaged archive open.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:

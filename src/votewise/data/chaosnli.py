@@ -13,7 +13,7 @@ from votewise._errors import InputError
 from votewise.data.dataset import Dataset
 from votewise.data.inputs import InputForm
 from votewise.data.joining import join_inputs
-from votewise.data.releases import locate, notes_on_files
+from votewise.data.releases import locate_release, notes_on_release_files
 from votewise.data.texts import Texts
 from votewise.votes import read_votes
 from votewise.votes.exports.trees import load_tree
@@ -41,16 +41,16 @@ def load_chaosnli(part: str, folder: Path | None = None) -> Dataset:
         folder: where the released file lies; `data_folder()` if left out. Nothing is downloaded.
     """
     name = f"chaosnli-{check_choice('the part of ChaosNLI', part, tuple(PARTS))}"
-    (path,) = locate(name, folder)
+    (path,) = locate_release(name, folder)
     votes = read_votes(path, format="chaosnli", classes=PARTS[part])
     records = load_tree(path)
     assert isinstance(records, list), "votes were read from a list"
     form = InputForm(text_column=_STORIES if part == "alphanli" else _PAIR)
-    texts = Texts(votes.item_ids, tuple(_pair(record, part) for record in records), form)
-    return join_inputs(votes, texts, name=name, notes=notes_on_files(name, {path.name: path.read_bytes()}))
+    texts = Texts(votes.item_ids, tuple(_pair_of_chaosnli(record, part) for record in records), form)
+    return join_inputs(votes, texts, name=name, notes=notes_on_release_files(name, {path.name: path.read_bytes()}))
 
 
-def _pair(record: dict[str, Any], part: str) -> tuple[str, str]:
+def _pair_of_chaosnli(record: dict[str, Any], part: str) -> tuple[str, str]:
     if part == "alphanli":
         start, end, first, second = _texts_of_example(record, "obs1", "obs2", "hyp1", "hyp2")
         return f"{start} {first} {end}", f"{start} {second} {end}"

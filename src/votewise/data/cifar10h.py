@@ -17,7 +17,7 @@ from votewise.data.batches import read_cifar_batch
 from votewise.data.dataset import Dataset
 from votewise.data.images import ImageArrays
 from votewise.data.inputs import pieces_for_checksum
-from votewise.data.releases import locate
+from votewise.data.releases import locate_release
 from votewise.votes import Votes, open_source
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -34,7 +34,7 @@ def load_cifar10h(folder: Path | None = None) -> Dataset:
     Args:
         folder: where the released files lie; `data_folder()` if left out. Nothing is downloaded.
     """
-    counts_path, batch = locate("cifar10h", folder)
+    counts_path, batch = locate_release("cifar10h", folder)
     counts = open_source(counts_path)
     if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu" or counts.shape[1:] != (len(CLASSES),):
         got = f"{counts.dtype} of shape {counts.shape}" if isinstance(counts, np.ndarray) else "a table"

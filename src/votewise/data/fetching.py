@@ -15,12 +15,12 @@ from votewise.data.releases import (
     MISSING,
     DataFile,
     FileState,
-    by_hand,
     data_folder,
-    fetchable,
-    file_states,
+    fetchable_release_file,
     find_release,
     matches_checksum,
+    place_release_by_hand,
+    release_file_states,
 )
 
 OnProgress = Callable[[str, int, int | None], None]
@@ -65,7 +65,7 @@ def fetch(dataset: str, folder: Path | None = None, *, on_progress: OnProgress |
     """
     known = find_release(dataset)
     place = data_folder() if folder is None else Path(folder)
-    states = file_states(known, place)
+    states = release_file_states(known, place)
     for state in states:
         if state.state == DIFFERS:
             raise InputError(
@@ -74,16 +74,16 @@ def fetch(dataset: str, folder: Path | None = None, *, on_progress: OnProgress |
                 "Move it away and fetch again, or name another folder with --data or VOTEWISE_DATA",
             )
     missing = [part for part, now in zip(known.parts, states, strict=True) if now.state == MISSING]
-    hidden = [part for part in missing if fetchable(part).url is None]
+    hidden = [part for part in missing if fetchable_release_file(part).url is None]
     if hidden:
         raise InputError(
             f"every missing file of {dataset} must have a download address",
-            f"there is none for {' and '.join(fetchable(part).name for part in hidden)}",
-            f"You can {by_hand(dataset, hidden, place)}",
+            f"there is none for {' and '.join(fetchable_release_file(part).name for part in hidden)}",
+            f"You can {place_release_by_hand(dataset, hidden, place)}",
         )
     for done, part in enumerate(missing):
-        advice = f"Try again later, or {by_hand(dataset, missing[done:], place)}"
-        download(fetchable(part), place, advice, on_progress)
+        advice = f"Try again later, or {place_release_by_hand(dataset, missing[done:], place)}"
+        download(fetchable_release_file(part), place, advice, on_progress)
     return [FileState(now.name, "fetched") if now.state == MISSING else now for now in states]
 
 

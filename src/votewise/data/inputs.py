@@ -179,7 +179,7 @@ def taken_ids(item_ids: StrArray | None, rows: IntArray) -> StrArray | None:
     return None if item_ids is None else item_ids[rows]
 
 
-def name_rows(rows: IntArray, ids: StrArray | None) -> str:
+def name_input_rows(rows: IntArray, ids: StrArray | None) -> str:
     """The first few rows by id, or by number if there are no ids."""
     if ids is None:
         return f"rows {first_few(rows[:5], len(rows))}"

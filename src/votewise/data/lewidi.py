@@ -18,7 +18,7 @@ from votewise._text import TextOrPair
 from votewise.data.dataset import Dataset
 from votewise.data.inputs import InputForm
 from votewise.data.joining import join_inputs
-from votewise.data.releases import find_release, locate, notes_on_files
+from votewise.data.releases import find_release, locate_release, notes_on_release_files
 from votewise.data.single_votes import count_votes
 from votewise.data.texts import Texts
 from votewise.votes.exports.lewidi import joined_annotations
@@ -56,7 +56,7 @@ def load_lewidi(part: str, folder: Path | None = None) -> Dataset:
     """
     name = f"lewidi-{check_choice('the part of LeWiDi', part, tuple(PARTS))}"
     files = [released.name for released, *_ in find_release(name).parts]
-    contents = {file: _read_file(path, file) for file, path in zip(files, locate(name, folder), strict=True)}
+    contents = {file: _read_file(path, file) for file, path in zip(files, locate_release(name, folder), strict=True)}
     texts: dict[str, TextOrPair] = {}
     single: list[tuple[str, str, str]] = []
     for split, (file, content) in zip(SPLITS, contents.items(), strict=True):
@@ -71,7 +71,7 @@ def load_lewidi(part: str, folder: Path | None = None) -> Dataset:
     votes = count_votes(single, PARTS[part], f"LeWiDi files {', '.join(files)}")
     form = InputForm(text_column=("context", "text") if part == "convabuse" else "text")
     source = Texts(np.array(list(texts)), tuple(texts.values()), form)
-    return join_inputs(votes, source, name=name, notes=notes_on_files(name, contents))
+    return join_inputs(votes, source, name=name, notes=notes_on_release_files(name, contents))
 
 
 def _read_file(path: Path, file: str) -> bytes:

@@ -14,7 +14,7 @@ from votewise._errors import InputError
 from votewise._npz import read_npz
 from votewise.data.batches import read_cifar_batch
 from votewise.data.images import ImageArray
-from votewise.data.releases import find_release, locate, matches_checksum
+from votewise.data.releases import find_release, locate_release, matches_checksum
 
 _GET_AGAIN = "Remove it and get the released file again"
 
@@ -49,7 +49,7 @@ def load_svhn(folder: Path | None = None) -> Outliers:
     Args:
         folder: where the file lies; `data_folder()` if left out. Nothing is downloaded.
     """
-    (path,) = locate("svhn", folder)
+    (path,) = locate_release("svhn", folder)
     if path.suffix == ".npz":
         images, labels = _read_outlier_images(path, "label")
         return _outlier_images("svhn", path, images, labels, 10)
@@ -73,7 +73,7 @@ def load_cifar100(folder: Path | None = None) -> Outliers:
     Args:
         folder: where the file lies; `data_folder()` if left out. Nothing is downloaded.
     """
-    (path,) = locate("cifar100", folder)
+    (path,) = locate_release("cifar100", folder)
     if path.suffix == ".npz":
         images, labels = _read_outlier_images(path, "fine")
     else:

@@ -15,7 +15,7 @@ from votewise._errors import InputError
 from votewise.data.dataset import Dataset
 from votewise.data.inputs import InputForm
 from votewise.data.joining import join_inputs
-from votewise.data.releases import locate, notes_on_files
+from votewise.data.releases import locate_release, notes_on_release_files
 from votewise.data.single_votes import count_votes
 from votewise.data.texts import Texts
 from votewise.votes.exports.trees import decode
@@ -34,7 +34,7 @@ def load_popquorn(part: str = "offensiveness", folder: Path | None = None) -> Da
         folder: where the released file lies; `data_folder()` if left out. Nothing is downloaded.
     """
     name = f"popquorn-{check_choice('the part of POPQUORN', part, PARTS)}"
-    (path,) = locate(name, folder)
+    (path,) = locate_release(name, folder)
     content, what = path.read_bytes(), f"the file {str(path)!r}"
     reader = csv.DictReader(io.StringIO(decode(content, what), newline=""), strict=True)
     columns = ("instance_id", "user_id", "text", part)
@@ -63,4 +63,4 @@ def load_popquorn(part: str = "offensiveness", folder: Path | None = None) -> Da
         f"POPQUORN table, question {part!r}",
     )
     source = Texts(votes.item_ids, tuple(texts.values()), InputForm(text_column="text"))
-    return join_inputs(votes, source, name=name, notes=notes_on_files(name, {path.name: content}))
+    return join_inputs(votes, source, name=name, notes=notes_on_release_files(name, {path.name: content}))

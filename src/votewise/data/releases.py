@@ -65,7 +65,7 @@ class Release:
     def about(self, folder: Path) -> dict[str, Any]:
         """What it is, and the state of its files in a folder, in plain values."""
         told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "parts"}
-        return {**told, "files": [asdict(state) for state in dict.fromkeys(file_states(self, folder))]}
+        return {**told, "files": [asdict(state) for state in dict.fromkeys(release_file_states(self, folder))]}
 
 
 # The authors publish an archive elsewhere; this is a copy of its files under their own names.
@@ -319,19 +319,19 @@ def find_release(name: str) -> Release:
     return RELEASES[check_choice("the data set", name, tuple(RELEASES))]
 
 
-def file_states(dataset: Release, folder: Path) -> list[FileState]:
+def release_file_states(dataset: Release, folder: Path) -> list[FileState]:
     """The state of each part of a data set in a folder."""
     found = []
     for part in dataset.parts:
         states = [_release_file_state(folder / file.name, file) for file in part]
         best = min(states, key=_BEST_FIRST.index)
-        chosen = fetchable(part) if best == MISSING else part[states.index(best)]
+        chosen = fetchable_release_file(part) if best == MISSING else part[states.index(best)]
         instead = () if best in (FOUND, CHANGED) else tuple(file.name for file in part if file is not chosen)
         found.append(FileState(chosen.name, best, instead))
     return found
 
 
-def locate(name: str, folder: Path | None = None) -> list[Path]:
+def locate_release(name: str, folder: Path | None = None) -> list[Path]:
     """The file that holds each part of a data set; what is missing is named, with how to get it.
 
     Args:
@@ -343,18 +343,18 @@ def locate(name: str, folder: Path | None = None) -> list[Path]:
     there = [[place / file.name for file in part if (place / file.name).is_file()] for part in parts]
     missing = [part for part, paths in zip(parts, there, strict=True) if not paths]
     if missing:
-        can_fetch = all(fetchable(part).url for part in missing)
+        can_fetch = all(fetchable_release_file(part).url for part in missing)
         remedy = f"Run 'votewise datasets fetch {name}', or" if can_fetch else "You can"
         raise InputError(
             f"the data set {name} must be in {str(place)!r}",
             f"it lacks {' and '.join(_release_file_names(part) for part in missing)}",
-            f"{remedy} {by_hand(name, missing, place)}; if they are elsewhere, name "
+            f"{remedy} {place_release_by_hand(name, missing, place)}; if they are elsewhere, name "
             "that folder (--data on the command line) or set VOTEWISE_DATA to it",
         )
     return [paths[0] for paths in there]
 
 
-def notes_on_files(name: str, contents: Mapping[str, bytes]) -> tuple[str, ...]:
+def notes_on_release_files(name: str, contents: Mapping[str, bytes]) -> tuple[str, ...]:
     """A sentence for each file of a data set whose bytes are not the released ones.
 
     Args:
@@ -369,15 +369,15 @@ def notes_on_files(name: str, contents: Mapping[str, bytes]) -> tuple[str, ...]:
     )
 
 
-def by_hand(name: str, parts: list[tuple[DataFile, ...]], folder: Path) -> str:
+def place_release_by_hand(name: str, parts: list[tuple[DataFile, ...]], folder: Path) -> str:
     """How to get some parts of a data set by hand."""
-    sources = dict.fromkeys(fetchable(part).url or find_release(name).source for part in parts)
-    what = " and ".join(fetchable(part).name for part in parts)
+    sources = dict.fromkeys(fetchable_release_file(part).url or find_release(name).source for part in parts)
+    what = " and ".join(fetchable_release_file(part).name for part in parts)
     it = "it" if len(parts) == 1 else "them"
     return f"get {what} by hand from {' and '.join(sources)} and place {it} in {str(folder)!r}"
 
 
-def fetchable(part: tuple[DataFile, ...]) -> DataFile:
+def fetchable_release_file(part: tuple[DataFile, ...]) -> DataFile:
     """The file of a part that can be fetched; the preferred one if none can."""
     return next((file for file in part if file.url is not None), part[0])
 
@@ -400,6 +400,6 @@ def _release_file_state(path: Path, file: DataFile) -> str:
 
 
 def _release_file_names(part: tuple[DataFile, ...]) -> str:
-    first = fetchable(part)
+    first = fetchable_release_file(part)
     others = [file.name for file in part if file is not first]
     return f"{first.name} (or {' or '.join(others)})" if others else first.name

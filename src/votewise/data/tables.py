@@ -18,7 +18,7 @@ from votewise.data.inputs import (
     InputSource,
     LoadedInputs,
     Track,
-    name_rows,
+    name_input_rows,
     pieces_for_checksum,
     taken_ids,
 )
@@ -89,7 +89,9 @@ def open_features(path: str | Path, *, item: str | None = None, columns: Sequenc
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if bad.size:
             raise InputError(
-                "features must be finite numbers", f"{name_rows(bad, None)} hold NaN or infinity", "Fix or remove them"
+                "features must be finite numbers",
+                f"{name_input_rows(bad, None)} hold NaN or infinity",
+                "Fix or remove them",
             )
         return Features(None, values)
     frame, ids = read_input_table(table, "features", item)
@@ -110,7 +112,7 @@ def open_features(path: str | Path, *, item: str | None = None, columns: Sequenc
         if bad.size:
             raise InputError(
                 "features must be finite numbers",
-                f"{bad.size:,} cells of column {name!r} are not ({name_rows(bad, ids)}; the first is "
+                f"{bad.size:,} cells of column {name!r} are not ({name_input_rows(bad, ids)}; the first is "
                 f"{column[int(bad[0])]!r})",
                 "Fill them in, turn categories into numbers, or remove the column",
             )

@@ -13,7 +13,7 @@ import numpy as np
 from votewise._checks import IntArray, StrArray, first_few
 from votewise._errors import InputError
 from votewise._text import TextOrPair, text_parts
-from votewise.data.inputs import InputForm, InputModel, InputSource, LoadedInputs, Track, name_rows, taken_ids
+from votewise.data.inputs import InputForm, InputModel, InputSource, LoadedInputs, Track, name_input_rows, taken_ids
 from votewise.data.tables import read_input_table
 from votewise.votes import column_names, find_column, open_source
 from votewise.votes.exports.trees import load_tree
@@ -114,7 +114,7 @@ def open_texts(path: str | Path, *, column: str | Sequence[str] | None = None, i
     empty = np.flatnonzero(np.any([texts.is_null().to_numpy() for texts in columns], axis=0))
     if empty.size:
         wanted, lack = ("a text", "have none") if len(chosen) == 1 else ("both texts", "lack one")
-        raise InputError(f"every item needs {wanted}", f"{name_rows(empty, ids)} {lack}", "Fill them in")
+        raise InputError(f"every item needs {wanted}", f"{name_input_rows(empty, ids)} {lack}", "Fill them in")
     if len(chosen) == 1:
         return Texts(ids, tuple(columns[0].to_list()), InputForm(text_column=chosen[0]))
     pairs = tuple(zip(columns[0].to_list(), columns[1].to_list(), strict=True))

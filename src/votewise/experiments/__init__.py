@@ -13,9 +13,9 @@ from votewise.experiments.defaults import default_grid as default_grid
 from votewise.experiments.defaults import default_recipe as default_recipe
 from votewise.experiments.execution import execute as execute
 from votewise.experiments.grid import Grid as Grid
-from votewise.experiments.grid import missing_runs as missing_runs
 from votewise.experiments.measure import Measurement as Measurement
 from votewise.experiments.measure import Plan as Plan
+from votewise.experiments.planning import missing_runs as missing_runs
 from votewise.experiments.run import Run as Run
 from votewise.experiments.train import predict as predict
 from votewise.experiments.train import train_model as train_model

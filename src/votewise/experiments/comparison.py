@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from votewise.data.dataset import Prepared
 from votewise.experiments.backends import Backend, Tell
 from votewise.experiments.execution import UnsavedRunsError, execute, ignore
-from votewise.experiments.grid import Grid, missing_runs, stored_records
+from votewise.experiments.grid import Grid
+from votewise.experiments.planning import missing_runs, stored_records
 from votewise.records import ItemData, RecordStore, RunRecord, write_items
 
 if TYPE_CHECKING:

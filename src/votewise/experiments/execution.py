@@ -10,16 +10,16 @@ from votewise._errors import InputError, VotewiseError
 from votewise.data import Outliers
 from votewise.data.dataset import Prepared
 from votewise.experiments.backends import Backend, Event, Finished, Note, Started, Tell, Training, find_backend
-from votewise.experiments.grid import expected_training_items, helper_store, missing_runs, stored_records
 from votewise.experiments.measure import (
     Measurement,
     Plan,
-    finished_run,
+    finished_run_to_measure,
     load_weights_to_measure,
     measurement_store,
     missing_measurements,
     runs_to_repeat,
 )
+from votewise.experiments.planning import expected_training_items, helper_store, missing_runs, stored_records
 from votewise.experiments.run import (
     HelperFailedError,
     Run,
@@ -118,7 +118,7 @@ def execute(
                 unmade = missing_measurements(measurements, store, outliers=outliers, retry_failed=True)
                 needed = {run for each in unmade for run in each.runs}
                 for run in {*todo, *(run for each in left for run in each.runs)} - needed:
-                    if finished_run(run, store):
+                    if finished_run_to_measure(run, store):
                         store.detach(run.id)
     records = [record for task in tasks if isinstance(task, Run) and (record := keeper.records[task]) is not None]
     if store is not None and keeper.refused is not None:  # raised only now, so that the other runs could continue

@@ -302,7 +302,7 @@ def missing_measurements(
         elif record.status == "failed":
             is_there = not retry_failed
         else:
-            finished = [finished_run(run, store) for run in measurement.runs]
+            finished = [finished_run_to_measure(run, store) for run in measurement.runs]
             is_there = wanted <= record.numbers.keys() and is_measurement_current(record, finished)
         if not is_there and (not plan.is_empty or len(measurement.runs) > 1):
             missing.append(measurement)
@@ -322,7 +322,7 @@ def runs_to_repeat(
     """
 
     def has_lost(run: Run, checkpoints: set[str]) -> bool:
-        return finished_run(run, store) is not None and not has_weights_to_measure(run, checkpoints, store)
+        return finished_run_to_measure(run, store) is not None and not has_weights_to_measure(run, checkpoints, store)
 
     repeated = dict.fromkeys(
         run for each in missing for run in each.runs if run not in untrained and has_lost(run, each.checkpoints)
@@ -342,7 +342,7 @@ def runs_to_repeat(
         repeated |= dict.fromkeys(more)
 
 
-def finished_run(run: Run, store: RecordStore) -> RunSummary | None:
+def finished_run_to_measure(run: Run, store: RecordStore) -> RunSummary | None:
     """The record of a finished run; None if it failed, is missing or is damaged."""
     summary = _summary_of_run(store, run.id)
     return summary if summary is not None and summary.status == "done" else None
@@ -350,7 +350,7 @@ def finished_run(run: Run, store: RecordStore) -> RunSummary | None:
 
 def has_weights_to_measure(run: Run, checkpoints: set[str], store: RecordStore) -> bool:
     """Whether a run is finished and the weights of all these checkpoints are attached to its record."""
-    return finished_run(run, store) is not None and {f"{name}{_SUFFIX}" for name in checkpoints} <= {
+    return finished_run_to_measure(run, store) is not None and {f"{name}{_SUFFIX}" for name in checkpoints} <= {
         *store.attached(run.id)
     }
 
@@ -377,7 +377,7 @@ def common_checkpoint_epoch(run: Run) -> int:
     return max(round(_COMMON_SHARE * run.recipe.epochs) - 1, 0)
 
 
-def items_measured_in_all_runs(data: Prepared, *, items: int = 1000) -> IntArray:
+def common_measured_items(data: Prepared, *, items: int = 1000) -> IntArray:
     """Rows, ascending, on which the features and maps of all runs are compared, whichever rows they were trained on."""
     n_items = data.votes.n_items
     return np.sort(stream_generator(0, "shared-items").permutation(n_items)[: min(items, n_items)])
@@ -446,7 +446,7 @@ def measure_features(subject: MeasuredRun, weights: Weights, plan: Plan) -> tupl
     model = subject.model(weights["best"])
     arrays: Arrays = {}
     layer_of = find_model(subject.run.model, subject.data.kind).last_maps
-    for name, rows in (("held_out", subject.split.held_out), ("shared", items_measured_in_all_runs(subject.data))):
+    for name, rows in (("held_out", subject.split.held_out), ("shared", common_measured_items(subject.data))):
         inputs = subject.network_inputs(rows)
         with _fast_arithmetic():
             outputs = collect_outputs(model, inputs)

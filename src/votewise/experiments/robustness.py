@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError
-from votewise.experiments.run import measure
+from votewise.experiments.run import score_run
 
 if TYPE_CHECKING:
     from votewise.experiments.measure import MeasuredRun, Plan, Weights
@@ -34,6 +34,6 @@ def measure_robustness(
         for place, strength in enumerate(strengths, start=1):
             corrupted = subject.placed(corrupt(data.inputs[rows], strength, seed=subject.run.seed))
             items = torch.arange(len(corrupted), device=subject.device)
-            scores = measure(data, rows, predict_logits(model, corrupted, items).cpu().numpy())
+            scores = score_run(data, rows, predict_logits(model, corrupted, items).cpu().numpy())
             numbers |= {f"{name}/{place}/{score}": scores[score] for score in SCORES}
     return numbers, {}

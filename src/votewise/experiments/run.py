@@ -146,9 +146,9 @@ def check_votes_for_runs(runs: Iterable[Run], votes: Votes) -> None:
     """Refuse shares where single votes are needed, unless these are redrawn, and one vote each where two are needed."""
     for run in runs:
         method = training_method(run)
-        if run.votes is None and method.single_votes:
+        if run.votes is None and method.single_votes and votes.counts is None:
             votes.require_counts(run.method)
-        if (run.votes is None and not method.suits(votes)) or (method.repeated_votes and run.votes == 1):
+        if method.repeated_votes and (run.votes == 1 or (run.votes is None and not method.suits(votes))):
             raise InputError(
                 f"{run.method} needs items with two votes or more, to which it fits a prior",
                 "every item has one",
@@ -236,6 +236,9 @@ def out_of_fold(data: Prepared, records: Iterable[RunRecord]) -> FloatArray | No
         data: data of the runs.
         records: records of all helper runs of a run; None is returned for a run without any.
     """
+    records = list(records)
+    if not records:
+        return None
     total = np.zeros(data.votes.probs.shape)
     times = np.zeros(data.votes.n_items)
     for record in records:
@@ -244,8 +247,6 @@ def out_of_fold(data: Prepared, records: Iterable[RunRecord]) -> FloatArray | No
         # After the last epoch: the best one is chosen on the items that are predicted, by their votes.
         total[record.arrays["held_out"]] += record.arrays["last_logits"]
         times[record.arrays["held_out"]] += 1
-    if not times.any():
-        return None
     return np.divide(total, times[:, None], out=np.full_like(total, np.nan), where=times[:, None] > 0)
 
 
@@ -321,16 +322,16 @@ def record_training(
     if len(split.held_out):
         curves |= _training_curves(material, split, outcome)
         for at, logits in scored.items():
-            numbers |= {f"{name}_{at}": value for name, value in measure(material, split.held_out, logits).items()}
+            numbers |= {f"{name}_{at}": value for name, value in score_run(material, split.held_out, logits).items()}
         if first:
-            numbers |= _scaled(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
+            numbers |= _scaled_scores(material, split, {"best": outcome.best_logits, "last": outcome.last_logits})
     arrays: dict[str, Any] = {"held_out": split.held_out, **{f"{at}_logits": logits for at, logits in scored.items()}}
     if job.own_targets is not None and len(split.held_out):
         own = np.array([metrics.soft_nll(job.own_targets, softmax(epoch[:first])) for epoch in outcome.logits])
         curves["selection_own_loss"] = own
         # This epoch may be neither the best nor the last, so its logits are in the precision of training.
         of_own = outcome.logits[own.argmin()][first:]
-        numbers |= {f"{name}_own": value for name, value in measure(material, split.held_out, of_own).items()}
+        numbers |= {f"{name}_own": value for name, value in score_run(material, split.held_out, of_own).items()}
         numbers["own_epoch"] = own.argmin() + 1.0
         arrays["own_logits"] = of_own.astype(np.float16)
     of_training = metrics.soft_nll_per_item(material.votes.probs[split.train], softmax(outcome.train_logits))
@@ -374,7 +375,7 @@ def digest_of_trained_weights(weights: State) -> str:
     return digest.hexdigest()
 
 
-def measure(material: Prepared, rows: IntArray, logits: Any) -> dict[str, float]:
+def score_run(material: Prepared, rows: IntArray, logits: Any) -> dict[str, float]:
     """Every metric of a run on some rows, from its logits for them."""
     reference, probs = _scoring_reference(material, rows), softmax(logits)
     return {name: metric.of(reference, probs) for name, metric in metrics.METRICS.items()}
@@ -395,7 +396,7 @@ def softmax(logits: Any) -> FloatArray:
     return np.asarray(scipy.special.softmax(np.asarray(logits, dtype=np.float64), axis=-1))
 
 
-def _scaled(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict[str, float]:
+def _scaled_scores(material: Prepared, split: Split, logits: Mapping[str, Any]) -> dict[str, float]:
     """Soft NLL with a temperature that the items which chose the epoch fit, and that temperature, by epoch."""
     shares, first = material.votes.probs, len(split.selection)
     numbers: dict[str, float] = {}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import numpy.typing as npt
 
 from votewise import __version__, metrics
 from votewise._advice import another_model
-from votewise._checks import FloatArray, IntArray, check_choice
+from votewise._checks import FloatArray, IntArray, check_choice, check_number
 from votewise._errors import DivergedError, InputError
+from votewise._text import counted
+from votewise.data import InputForm, open_inputs
 from votewise.data.dataset import Prepared
 from votewise.experiments.run import (
     Run,
@@ -31,6 +34,7 @@ from votewise.metrics import fit_temperature, scaled_softmax
 from votewise.scoring import Scores, score
 from votewise.statistics import learning_shape
 from votewise.votes import Votes
+from votewise.votes.table import row_numbers
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,6 +44,23 @@ if TYPE_CHECKING:
 # Sizes of prediction batches: large enough to be fast, small enough to fit into memory.
 _PIXELS_AT_ONCE = 2**20
 _ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """What a saved model says of new items.
+
+    Attributes:
+        item_ids: (N,) ids of the items, or their numbers where the inputs have none.
+        probs: (N, K) predicted probabilities.
+        config: what was saved with the model, with the temperature that was used.
+        notes: what a user should know of the inputs.
+    """
+
+    item_ids: npt.NDArray[Any]
+    probs: FloatArray
+    config: ModelConfig
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +109,18 @@ class TrainedModel:
             "held_out": len(self.held_out),
             "held_out_ids": [] if self.votes is None else self.votes.item_ids.tolist(),
         }
+
+    def in_words(self) -> str:
+        """What it is, on one line."""
+        said = self.about
+        parts = (
+            said["network"],
+            said["method"],
+            f"epoch {said['epoch']} of {said['epochs']}",
+            f"trained on {counted(self.trained_on, 'item')}",
+            *([] if said["temperature"] == 1 else [f"temperature {said['temperature']:.3f}"]),
+        )
+        return ", ".join(parts)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -186,10 +219,10 @@ def train_model(
     model.load_state_dict(trained.best if at == "best" else trained.last)
     model = model.to(chosen_device)
     if temperature:
-        of_chosen = _logits(model, config, data.inputs[split.selection])
+        of_chosen = _model_logits(model, config, data.inputs[split.selection])
         _refuse_diverged(model, of_chosen, epoch)
         config = replace(config, temperature=fit_temperature(data.votes.probs[split.selection], of_chosen))
-    of_held_out = _logits(model, config, data.inputs[split.held_out])
+    of_held_out = _model_logits(model, config, data.inputs[split.held_out])
     _refuse_diverged(model, of_held_out, epoch)
     probs = scaled_softmax(of_held_out, config.temperature) if len(of_held_out) else of_held_out
     rows = job.train
@@ -227,6 +260,50 @@ def _refuse_diverged(model: nn.Module, given: npt.NDArray[Any], epoch: int) -> N
         raise DivergedError(epoch - 1)
 
 
+def predict_file(
+    model: Path,
+    kind: str,
+    path: Path,
+    *,
+    item: str | None = None,
+    text_column: str | Sequence[str] | None = None,
+    temperature: float | None = None,
+    device: str = "auto",
+    track: Callable[..., Iterable[int]] = iter,
+) -> Predicted:
+    """Predict the items of a file or folder with a saved model.
+
+    Args:
+        model: as `save_model` wrote it.
+        kind: "images", "features" or "text".
+        path: where the inputs are.
+        item: item column of a table.
+        text_column: column of the texts, or two of pairs.
+        temperature: what logits are divided by; the model's own temperature if left out.
+        device: "cpu", "cuda" or "auto".
+        track: shows progress over the items; called with their rows and, by name, with a description.
+    """
+    from votewise.metrics.temperature import LEAST_TEMPERATURE, MOST_TEMPERATURE
+    from votewise.training.checkpoint import load_model
+
+    network, config = load_model(model)
+    if temperature is not None:
+        within = check_number("--temperature", temperature, LEAST_TEMPERATURE, MOST_TEMPERATURE)
+        config = replace(config, temperature=within)
+    if kind != config.kind:
+        raise InputError(f"the model takes {config.kind}", f"got --{kind}", f"Pass --{config.kind}")
+    form, row = InputForm.from_dict(config.reading), config.input_model(network)
+    source = open_inputs(kind, path, item=item, text_column=text_column, form=form)
+    # The size of images in an array, which the name of a model does not tell, is that of new images from files too.
+    loaded = source.load(
+        row if form.size is None else row.with_options(size=form.size),
+        lambda rows: track(rows, description=f"{row.doing} {kind}"),
+    )
+    probs = predict(network.to(choose_device(device)), config, loaded.values)
+    item_ids = row_numbers(len(source)) if source.item_ids is None else source.item_ids
+    return Predicted(item_ids, probs, config, loaded.notes)
+
+
 def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> FloatArray:
     """Predicted probabilities (N, K) float64 for inputs read as the config says, on the model's device.
 
@@ -235,10 +312,10 @@ def predict(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> 
         config: says how images are normalised, and what the logits are divided by.
         inputs: (N, ...), as in `Prepared`.
     """
-    return scaled_softmax(logits, config.temperature) if len(logits := _logits(model, config, inputs)) else logits
+    return scaled_softmax(logits, config.temperature) if len(logits := _model_logits(model, config, inputs)) else logits
 
 
-def _logits(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> FloatArray:
+def _model_logits(model: nn.Module, config: ModelConfig, inputs: npt.NDArray[Any]) -> FloatArray:
     """Logits (N, K) float64 before any temperature."""
     import torch
 

@@ -7,6 +7,7 @@ an ECE against the majority of .30 on the demo's words, and of .37 on POPQUORN.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -78,6 +79,23 @@ class VoteReliability:
     confidence: FloatArray
     share: FloatArray
     items: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityBand:
+    """Confidence and vote share of several runs over B bins that they share, by rising confidence.
+
+    Attributes:
+        confidence: (B,) mean confidence of the items of each bin.
+        share: (B,) mean share of votes for the predicted class.
+        low: (B,) lowest mean share of a run.
+        high: (B,) highest mean share of a run.
+    """
+
+    confidence: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +205,33 @@ def vote_reliability(reference: npt.ArrayLike, probs: npt.ArrayLike, *, bins: in
     items = np.bincount(bin_of)
     means = [np.bincount(bin_of, weights=values) / items for values in (confidence, share)]
     return VoteReliability(means[0], means[1], items)
+
+
+def vote_reliability_over_runs(
+    runs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], *, bins: int = 15, least_items: int = 20
+) -> ReliabilityBand | None:
+    """The `vote_reliability` of several runs over bins that they share, which have equal mass over all runs.
+
+    Args:
+        runs: votes (N, K) and predicted probabilities (N, K) of each run.
+        bins: the most bins.
+        least_items: the fewest items a bin holds on average, so that the curve does not show chance alone.
+
+    Returns:
+        The curve; None where all items fall into one bin.
+    """
+    curves = [confidence_and_share(*run) for run in runs]
+    confidence, share = (np.concatenate(parts) for parts in zip(*curves, strict=True))
+    run_of = np.repeat(np.arange(len(curves)), [len(one) for one, _ in curves])
+    bin_of = bins_of_equals(confidence, min(bins, max(len(confidence) // least_items, 1)))
+    used = int(bin_of.max()) + 1
+    if used < 2:
+        return None
+    cell = run_of * used + bin_of
+    items, total = (np.bincount(cell, weights, len(curves) * used).reshape(-1, used) for weights in (None, share))
+    means = np.divide(total, items, out=np.full(total.shape, np.nan), where=items > 0)
+    middle, height = (np.bincount(bin_of, values) / np.bincount(bin_of) for values in (confidence, share))
+    return ReliabilityBand(middle, height, np.nanmin(means, axis=0), np.nanmax(means, axis=0))
 
 
 def vote_ece_floor(

@@ -12,7 +12,7 @@ from pathlib import Path
 from votewise._errors import InputError
 from votewise._files import whole_file
 from votewise._json import parse_toml
-from votewise.papers.blocks import (
+from votewise.papers.cells import (
     NOTHING,
     cell_beside_published,
     cell_grid,

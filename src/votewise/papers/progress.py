@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from votewise._text import counted
-from votewise.papers.blocks import mean_and_sd
+from votewise.papers.cells import mean_and_sd
 from votewise.papers.paper import Paper
 from votewise.papers.published import Key
 from votewise.papers.suites import Where

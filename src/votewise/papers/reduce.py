@@ -17,8 +17,8 @@ from votewise._errors import InputError
 from votewise.data.dataset import Prepared
 from votewise.experiments.measure import (
     DIAGNOSIS_VERSION,
+    common_measured_items,
     is_measurement_current,
-    items_measured_in_all_runs,
     measurement_store,
 )
 from votewise.experiments.run import softmax
@@ -172,7 +172,7 @@ def _views_of_paper_models(runs: Sequence[PaperRun], images: str, data: Prepared
         if f"{images}_maps" in arrays:
             rows = run.record.arrays["held_out"]
             if images == "shared":
-                rows = np.arange(len(arrays["shared_maps"])) if data is None else items_measured_in_all_runs(data)
+                rows = np.arange(len(arrays["shared_maps"])) if data is None else common_measured_items(data)
             parts = {part: arrays[f"{images}_{part}"] for part in ("features", "maps", "maps_of_predicted")}
             views[int(run.name["seed"])] = {"rows": rows, **parts}  # type: ignore[arg-type]
     return views

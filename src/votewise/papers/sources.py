@@ -86,7 +86,7 @@ def read_paper_sources(paper: Paper, sources: Sources, on_note: Note) -> tuple[R
     """
     recipe = {"suite": sources.suite, "precision": sources.precision}
     if sources.runs is not None or (USUAL_RUNS.is_dir() and paper_runs(paper, RecordStore(USUAL_RUNS), **recipe)):
-        parts = {name or "these runs": part for name, part in _reduced(paper, sources, {}, on_note).items()}
+        parts = {name or "these runs": part for name, part in _reduced_sources(paper, sources, {}, on_note).items()}
         others = folders_of_other_papers(paper, sources.results)
         return unite_results({**parts, **{folder.name: read_results(folder) for folder in others}}), False
     results = read_paper_results(paper, sources.results)
@@ -100,12 +100,12 @@ def add_paper_runs(paper: Paper, sources: Sources, on_note: Note) -> list[tuple[
     known = {name: read_results(folder) for name, folder in folders.items() if RecordStore(folder).ids()}
     added = [
         (folders[name], add_batch(results, folders[name]))
-        for name, results in _reduced(paper, sources, known, on_note).items()
+        for name, results in _reduced_sources(paper, sources, known, on_note).items()
     ]
     return [(folder / batch.id, batch) for folder, batch in added if batch is not None]
 
 
-def _reduced(
+def _reduced_sources(
     paper: Paper, sources: Sources, known: dict[str | None, Results], on_note: Note
 ) -> dict[str | None, Results]:
     """What the runs on each data set show, beside stored results that they complete."""

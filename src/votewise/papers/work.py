@@ -13,8 +13,8 @@ from votewise._text import counted
 from votewise.data import Outliers, Prepared
 from votewise.experiments.backends import Tell, find_backend
 from votewise.experiments.execution import execute
-from votewise.experiments.grid import expected_seconds, missing_helper_runs, missing_runs
 from votewise.experiments.measure import Measurement, Plan, missing_measurements, runs_to_repeat
+from votewise.experiments.planning import expected_seconds, missing_helper_runs, missing_runs
 from votewise.experiments.run import Run, choose_device
 from votewise.papers.paper import Paper
 from votewise.papers.progress import paper_finished_part

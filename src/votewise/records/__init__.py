@@ -9,7 +9,7 @@ from votewise.records.batches import join_batches as join_batches
 from votewise.records.batches import missing_in_batches as missing_in_batches
 from votewise.records.batches import read_batches as read_batches
 from votewise.records.batches import read_results as read_results
-from votewise.records.batches import stored_runs as stored_runs
+from votewise.records.batches import runs_in_batches as runs_in_batches
 from votewise.records.batches import survey_batches as survey_batches
 from votewise.records.batches import unite_results as unite_results
 from votewise.records.items import ItemData as ItemData

@@ -20,10 +20,10 @@ _MOST_INFLATED = 8
 
 def encode_arrays(arrays: Mapping[str, Array], *, compressed: bool = False) -> bytes:
     """A .npz that `numpy.load` reads: sorted, without the time of writing, and deflated if asked for."""
-    stored = _pack(arrays, ZIP_STORED)
+    stored = _pack_arrays(arrays, ZIP_STORED)
     if not compressed:
         return stored
-    deflated = _pack(arrays, ZIP_DEFLATED)
+    deflated = _pack_arrays(arrays, ZIP_DEFLATED)
     # A reader would refuse what shrinks more than that.
     return deflated if len(stored) <= _MOST_INFLATED * len(deflated) else stored
 
@@ -45,7 +45,7 @@ def decode_arrays(packed: bytes) -> dict[str, Array]:
         return arrays
 
 
-def _pack(arrays: Mapping[str, Array], method: int) -> bytes:
+def _pack_arrays(arrays: Mapping[str, Array], method: int) -> bytes:
     packed = io.BytesIO()
     with ZipFile(packed, "w", method) as archive:
         for name in sorted(arrays):

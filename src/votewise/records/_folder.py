@@ -85,7 +85,7 @@ def write_folder(folder: Path, record: RunRecord, files: Mapping[str, FileWriter
         "timing": {name: _record_float_as_json(value) for name, value in record.timing.items()},
         "files": {name: [mark.size, mark.sha256] for name, mark in marks.items()},
     }
-    (folder / _RECORD).write_bytes(_sealed(compact_json(content)))
+    (folder / _RECORD).write_bytes(_sealed_record(compact_json(content)))
     _sync_and_mark(folder / _RECORD)
     sync_folder(folder)
 
@@ -108,9 +108,9 @@ def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
     """The content of record.json, and the marks of the other files; only the sizes of those are checked here."""
     envelope = _read_record_file(folder / _RECORD)
     content = envelope[_HEAD_LENGTH : -len(_TAIL)]
-    if _sealed(content) != envelope:
+    if _sealed_record(content) != envelope:
         raise DamagedRecordError(folder, f"the bytes of {_RECORD} have changed")
-    with _damage(folder, f"{_RECORD} does not hold a record"):
+    with _damaged_record(folder, f"{_RECORD} does not hold a record"):
         fields = parse_json(content)
         schema = int(fields["schema"])
     if schema > SCHEMA:
@@ -119,7 +119,7 @@ def read_summary(folder: Path) -> tuple[RunSummary, dict[str, FileMark]]:
             f"got version {schema}",
             "Read it with a newer votewise",
         )
-    with _damage(folder, f"{_RECORD} does not hold a record"):
+    with _damaged_record(folder, f"{_RECORD} does not hold a record"):
         curves = {name: np.array([float(value) for value in curve]) for name, curve in fields["curves"].items()}
         summary = RunSummary(
             config=fields["config"],
@@ -150,7 +150,7 @@ def read_arrays(folder: Path, marks: Mapping[str, FileMark]) -> dict[str, Array]
     packed = _read_record_file(folder / _ARRAYS)
     if FileMark(len(packed), sha256(packed).hexdigest()) != marks[_ARRAYS]:
         raise DamagedRecordError(folder, f"the bytes of {_ARRAYS} have changed")
-    with _damage(folder, f"{_ARRAYS} does not hold plain arrays"):
+    with _damaged_record(folder, f"{_ARRAYS} does not hold plain arrays"):
         return decode_arrays(packed)
 
 
@@ -179,7 +179,7 @@ def _sync_and_mark(path: Path) -> FileMark:
         return FileMark(os.fstat(file.fileno()).st_size, file_digest(file, "sha256").hexdigest())
 
 
-def _sealed(content: bytes) -> bytes:
+def _sealed_record(content: bytes) -> bytes:
     return _HEAD % sha256(content).hexdigest().encode() + content + _TAIL
 
 
@@ -205,7 +205,7 @@ def _missing_is_damage(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _damage(folder: Path, what: str) -> Iterator[None]:
+def _damaged_record(folder: Path, what: str) -> Iterator[None]:
     """Any error in parsing bytes whose checksum is right but which votewise did not write."""
     try:
         yield

@@ -227,7 +227,7 @@ def missing_in_batches(batches: Sequence[Batch]) -> dict[str, dict[str, int]]:
     return missing
 
 
-def stored_runs(batches: Sequence[Batch]) -> dict[str, list[RunSummary]]:
+def runs_in_batches(batches: Sequence[Batch]) -> dict[str, list[RunSummary]]:
     """The runs that came with each batch, by its id, as rows of a table: with all that any batch knows of them."""
     whole = join_batches(batches) if batches else Results({})
     runs: dict[str, list[RunSummary]] = {}

@@ -54,13 +54,15 @@ def join_results(parts: Mapping[str, Results]) -> Results:
                 values[place], part_of[place] = value, name
             elif not place.way[-1].endswith(_TIMES):
                 _check_equal(place, values[place], part_of[place], value, name)
-    return _results(values, parts.values())
+    return _join_parts(values, parts.values())
 
 
 def results_beyond(results: Results, known: Results) -> Results:
     """What results hold that is not known; runs and seeds without any of it are left out."""
     places = {place for place, _ in known_result_values(known)}
-    return _results({place: value for place, value in known_result_values(results) if place not in places}, [results])
+    return _join_parts(
+        {place: value for place, value in known_result_values(results) if place not in places}, [results]
+    )
 
 
 def known_result_values(results: Results) -> list[tuple[Place, Any]]:
@@ -85,7 +87,7 @@ def known_result_values(results: Results) -> list[tuple[Place, Any]]:
     ]
 
 
-def _results(values: Mapping[Place, Any], parts: Collection[Results]) -> Results:
+def _join_parts(values: Mapping[Place, Any], parts: Collection[Results]) -> Results:
     """The opposite of `known_result_values`.
 
     Args:

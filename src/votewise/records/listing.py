@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from votewise._checks import check_choice
-from votewise.records.batches import is_batch, missing_in_batches, stored_runs, survey_batches
+from votewise.records.batches import is_batch, missing_in_batches, runs_in_batches, survey_batches
 from votewise.records.record import STATUSES, RunSummary
 from votewise.records.rows import sort_records
 from votewise.records.store import Fault, RecordStore
@@ -53,7 +53,7 @@ def survey_records(folder: str | os.PathLike[str], *, method: str | None = None,
     if any(map(is_batch, found)):
         stored, faults = survey_batches(folder)
         missing = missing_in_batches(stored)
-        found = [run for runs in stored_runs(stored).values() for run in runs]
+        found = [run for runs in runs_in_batches(stored).values() for run in runs]
         batches = [
             {
                 "id": batch.id,

@@ -251,7 +251,7 @@ def flat_config(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         if isinstance(value, dict):
             leaves |= flat_config(value, f"{prefix}{name}.")
         else:
-            leaves[prefix + name] = _hashable(value)
+            leaves[prefix + name] = _hashable_factor(value)
     return leaves
 
 
@@ -271,5 +271,5 @@ def result_number_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floa
     return {name: np.array([row.get(name, math.nan) for row in rows]) for name in names}
 
 
-def _hashable(value: Any) -> Any:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+def _hashable_factor(value: Any) -> Any:
+    return tuple(map(_hashable_factor, value)) if isinstance(value, list) else value

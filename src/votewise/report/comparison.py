@@ -12,7 +12,7 @@ from votewise._checks import check_choice
 from votewise._errors import InputError, VotewiseError
 from votewise._text import counted, format_difference, format_number, format_p, listed
 from votewise.records import ItemData, Results
-from votewise.report.conditions import PRIMARY, comparable_conditions, comparable_runs, row_name, setting_in_words
+from votewise.report.comparable import PRIMARY, comparable_conditions, comparable_runs, row_name, setting_in_words
 from votewise.report.document import Block, Document, Figure, Items, Panel, Table, Text
 from votewise.report.findings import Column, Findings, MethodFindings, findings_of
 from votewise.report.verdict import advice_on, coverage_sentence, verdict
@@ -93,28 +93,28 @@ def compare_results(
     summary = tuple(map(verdict, compared))
     blocks: list[Block] = [
         Text(summary, role="summary"),
-        Text((*_facts(list(usable.values()), results, compared, at), *failed), role="facts"),
+        Text((*_facts_of_comparison(list(usable.values()), results, compared, at), *failed), role="facts"),
         *([Text(told, role="aside")] if told else []),
     ]
     for number, findings in enumerate(compared, start=1):
         scored = coverage_sentence(findings)
-        blocks += [Text(heading=findings.condition.title), _table(findings)]
+        blocks += [Text(heading=findings.condition.title), _comparison_table(findings)]
         blocks += [Text((scored,), role="note")] if scored else []
         blocks += [Text(tuple(one.sentence for one in advice[number - 1]), role="advice")] if advice[number - 1] else []
-        blocks += _figures(findings, number)
+        blocks += _comparison_figures(findings, number)
     # Of several numbers of votes the fewest, where methods differ most.
     for findings in {one.condition.factors.get("data"): one for one in compared}.values():
         if findings.items and findings.data is not None:
             where = f"; models of {findings.condition.title}" if len(compared) > 1 else ""
             heading = f"Where people disagree most (held-out items{where})"
             blocks.append(Items(heading, findings.data.votes.classes, findings.items))
-    blocks.append(Text(_legend(compared[0].columns.values()), role="legend"))
-    comparisons = [_as_json(*one) for one in zip(compared, advice, strict=True)]
+    blocks.append(Text(_comparison_legend(compared[0].columns.values()), role="legend"))
+    comparisons = [_comparison_as_json(*one) for one in zip(compared, advice, strict=True)]
     values = {"failed": failed, "notes": (*failed, *told), "summary": summary, "comparisons": comparisons}
     return Document(title, tuple(blocks), values)
 
 
-def _facts(
+def _facts_of_comparison(
     runs: Sequence[Mapping[str, Any]], results: Results, compared: Sequence[Findings], at: str
 ) -> tuple[str, ...]:
     """The data and the protocol, in sentences."""
@@ -152,7 +152,7 @@ def _facts(
     return tuple(sentences)
 
 
-def _table(findings: Findings) -> Table:
+def _comparison_table(findings: Findings) -> Table:
     """Scores over seeds, and each method against the baseline; a metric that no run has is left out."""
     headings = {
         metric: "\n(".join(column.title.split(" (")) if "(" in column.title else column.title.replace(" ", "\n")
@@ -166,7 +166,7 @@ def _table(findings: Findings) -> Table:
     rows = []
     for method in findings.methods:
         n, test = method.soft_nll.n, method.test
-        cells = [_spread(method.scores[metric], of=n) for metric in headings]
+        cells = [_spread_cell(method.scores[metric], of=n) for metric in headings]
         compared = ["–"] * 5
         if test is not None and test.n and method.lower is not None:
             (gap,) = method.lower.estimates
@@ -176,7 +176,7 @@ def _table(findings: Findings) -> Table:
         rows.append((method.name, *(str(n) for _ in seeds), *cells, *compared))
     if findings.no_model.n:
         n, unknown = findings.no_model.n, ["–"] * (len(headings) - 1)
-        cells = [_spread(findings.no_model, of=n), *unknown, format_difference(findings.no_model_difference)]
+        cells = [_spread_cell(findings.no_model, of=n), *unknown, format_difference(findings.no_model_difference)]
         rows.append(("no model", *(str(n) for _ in seeds), *cells, *["–"] * 4))
     # A narrow terminal leaves out first what explains other columns, and soft NLL never.
     floors = [heading for metric, heading in headings.items() if findings.columns[metric].lower is None]
@@ -185,13 +185,13 @@ def _table(findings: Findings) -> Table:
     return Table(header, tuple(rows), names=("method",), optional=optional)
 
 
-def _spread(spread: Spread, *, of: int) -> str:
+def _spread_cell(spread: Spread, *, of: int) -> str:
     """A mean with its spread, and the number of seeds where it is not that of the row."""
     beside = f" ± {format_number(spread.sd)}" if spread.n > 1 else ""
     return f"{format_number(spread.mean)}{beside}" + (f" ({spread.n})" if 0 < spread.n < of else "")
 
 
-def _figures(findings: Findings, number: int) -> list[Figure]:
+def _comparison_figures(findings: Findings, number: int) -> list[Figure]:
     """Learning curves, and reliability where votes and predictions are known.
 
     Args:
@@ -225,7 +225,7 @@ def _figures(findings: Findings, number: int) -> list[Figure]:
     return figures
 
 
-def _as_json(findings: Findings, advice: Sequence[Advice]) -> dict[str, Any]:
+def _comparison_as_json(findings: Findings, advice: Sequence[Advice]) -> dict[str, Any]:
     """A comparison for machines, without curves and items."""
     rows = []
     for method in findings.methods:
@@ -274,7 +274,7 @@ def _decision_as_json(method: MethodFindings) -> dict[str, Any] | None:
     }
 
 
-def _legend(columns: Collection[Column]) -> tuple[str, ...]:
+def _comparison_legend(columns: Collection[Column]) -> tuple[str, ...]:
     """How to read the tables and figures."""
     scaled: tuple[str, ...] = ()
     if any(column.name == "scaled soft NLL" for column in columns):

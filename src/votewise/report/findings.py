@@ -12,16 +12,13 @@ import numpy.typing as npt
 
 from votewise._checks import FloatArray, IntArray
 from votewise.metrics import METRICS, entropy_per_item, headlines, soft_nll
-from votewise.metrics.calibration import bins_of_equals, confidence_and_share
+from votewise.metrics.calibration import vote_reliability_over_runs
 from votewise.records import ItemData, Results
-from votewise.report.conditions import PRIMARY, Condition
+from votewise.report.comparable import PRIMARY, Condition
 from votewise.report.document import Curve, Item
 from votewise.report.items import hardest_items
 from votewise.statistics import LearningShape, PairedTest, Sample, Spread, adjusted, learning_shape, paired_test
 from votewise.statistics.decide import MARGINS, Decision, Hypothesis, decide
-
-# Reliability is drawn over at most so many bins of equal mass, of at least so many items: fewer would show chance.
-_BINS, _LEAST_ITEMS = 15, 20
 
 # A score of finished runs that is no function of votes and predictions alone: `experiments.run` records it.
 SCALED = "scaled_soft_nll"
@@ -141,7 +138,8 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
         data: votes and items behind the runs, where they were kept.
         at: the epoch that is scored.
     """
-    # What people said, and what the runs gave.
+    # What the runs have in common, what people said, and what the runs gave.
+    overlap = condition.overlap
     shares = None if data is None else data.votes.probs
     runs = {method: results.take(rows) for method, rows in condition.rows.items()}
     known = (*METRICS, SCALED)
@@ -161,10 +159,10 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
         name: Column(metric.title_for(true_labels=None), metric.title_for(true_labels=true_labels), metric.lower)
         for name, metric in headlines().items()
     }
-    if any(by_name[SCALED].n for by_name in samples.values()):
+    if any(by_name[SCALED].by_seed for by_name in samples.values()):
         scaled = {SCALED: Column("scaled soft NLL", "soft NLL (scaled)", True)}
         columns = {PRIMARY: columns[PRIMARY], **scaled, **columns}
-    no_model_losses, reliability = {}, {}
+    no_model_losses, bands = {}, {}
     people = math.nan
     if data is not None and shares is not None:
         for seed, rows in held_out.items():
@@ -172,8 +170,8 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
             no_model_losses[seed] = soft_nll(shares[rows], np.tile(mean / mean.sum(), (len(rows), 1)))
         if held_out:
             people = float(entropy_per_item(shares[np.concatenate(list(held_out.values()))]).mean())
-        reliability = {
-            method: _reliability(method, [confidence_and_share(shares[rows], probs) for rows, probs in predictions])
+        bands = {
+            method: vote_reliability_over_runs([(shares[rows], probs) for rows, probs in predictions])
             for method, predictions in predicted.items()
             if predictions
         }
@@ -182,7 +180,7 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
     losses = {method: by_name[PRIMARY] for method, by_name in samples.items()}
     tests = dict(zip(others, adjusted([paired_test(losses[one], losses[baseline]) for one in others]), strict=True))
     gaps = [losses[one].less(losses[baseline]) for one in others]
-    margin, overlap = MARGINS["soft NLL"], condition.overlap
+    margin = MARGINS["soft NLL"]
     lower, level = (
         dict(zip(others, decide([Hypothesis((gap,), low, high) for gap in gaps], overlap=overlap), strict=True))
         for low, high in ((-math.inf, 0.0), (-margin, margin))
@@ -191,15 +189,22 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
     no_model = Sample(no_model_losses if all(map(math.isfinite, no_model_losses.values())) else {})
     no_model_spread, no_model_difference = no_model.spread, no_model.less(losses[baseline]).mean
 
-    # Pictures and items.
     epochs = min(len(line) for method in lines for line in lines[method])  # all of one length, unless made by hand
-    learning = {
-        method: _band(method, np.arange(1, epochs + 1), [line[:epochs] for line in lines[method]]) for method in lines
-    }
     shapes = {}
     for method, by_run in lines.items():
         told = chosen[method] if len(chosen[method]) == len(by_run) else by_run
         shapes[method] = learning_shape(np.mean([line[:epochs] for line in told], axis=0))
+
+    # Pictures and items.
+    learning = {
+        method: _mean_curve(method, np.arange(1, epochs + 1), [line[:epochs] for line in lines[method]])
+        for method in lines
+    }
+    reliability = {
+        method: Curve(method, band.confidence, band.share, band.low, band.high)
+        for method, band in bands.items()
+        if band is not None
+    }
     coverage = None
     if held_out:
         _, times = np.unique(np.concatenate(list(held_out.values())), return_counts=True)
@@ -226,29 +231,7 @@ def findings_of(condition: Condition, results: Results, data: ItemData | None, *
     )  # fmt: skip
 
 
-def _band(name: str, x: npt.NDArray[Any], lines: Sequence[FloatArray]) -> Curve:
+def _mean_curve(name: str, x: npt.NDArray[Any], lines: Sequence[FloatArray]) -> Curve:
     """The mean of some lines, from the lowest to the highest."""
     stack = np.stack(lines)
     return Curve(name, x.astype(np.float64), stack.mean(axis=0), stack.min(axis=0), stack.max(axis=0))
-
-
-def _reliability(name: str, runs: Sequence[tuple[FloatArray, FloatArray]]) -> Curve | None:
-    """Share of votes for the predicted class by confidence: mean over items, band from the lowest run to the highest.
-
-    All runs share their bins, which have equal mass over all runs. None where the items fill no two bins.
-
-    Args:
-        name: name of the curve.
-        runs: (m,) confidence and share of each run.
-    """
-    confidence, share = (np.concatenate(parts) for parts in zip(*runs, strict=True))
-    number = np.repeat(np.arange(len(runs)), [len(one) for one, _ in runs])
-    bin_of = bins_of_equals(confidence, min(_BINS, max(len(confidence) // _LEAST_ITEMS, 1)))
-    bins = int(bin_of.max()) + 1
-    if bins < 2:
-        return None
-    cell = number * bins + bin_of
-    items, total = (np.bincount(cell, weights, len(runs) * bins).reshape(-1, bins) for weights in (None, share))
-    means = np.divide(total, items, out=np.full(total.shape, np.nan), where=items > 0)
-    middle, height = (np.bincount(bin_of, values) / np.bincount(bin_of) for values in (confidence, share))
-    return Curve(name, middle, height, np.nanmin(means, axis=0), np.nanmax(means, axis=0))

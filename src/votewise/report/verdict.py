@@ -23,7 +23,7 @@ def verdict(findings: Findings) -> str:
 
     Soft NLL decides; methods are compared with the baseline on the seeds that both have.
     """
-    first, *others = [*_levels(findings), *_lead(findings), *_tests(findings)]
+    first, *others = [*_levels_in_verdict(findings), *_lead_in_verdict(findings), *_tests_in_verdict(findings)]
     opening = findings.condition.opening
     begun = opening.endswith(", ")  # else the sentence begins here, or after a title and a colon
     return " ".join([opening + (first if begun else _capital(first)), *map(_capital, others)])
@@ -60,7 +60,7 @@ def coverage_sentence(findings: Findings) -> str:
     return f"{subject} by {models} per method that had not seen it."
 
 
-def _levels(findings: Findings) -> Iterator[str]:
+def _levels_in_verdict(findings: Findings) -> Iterator[str]:
     """The level that methods reach, and which do no better than the mean vote shares of other items."""
     means = {method.name: method.soft_nll.mean for method in findings.methods}
     floor = findings.no_model.mean if findings.no_model.n else None
@@ -90,7 +90,7 @@ def _levels(findings: Findings) -> Iterator[str]:
         yield f"{subject} a soft NLL of {range_} (lower is better{without})."
 
 
-def _lead(findings: Findings) -> Iterator[str]:
+def _lead_in_verdict(findings: Findings) -> Iterator[str]:
     """The best method beside the baseline."""
     if len(findings.methods) == 1:
         return
@@ -117,7 +117,7 @@ def _lead(findings: Findings) -> Iterator[str]:
         )
 
 
-def _tests(findings: Findings) -> Iterator[str]:
+def _tests_in_verdict(findings: Findings) -> Iterator[str]:
     """What the seeds confirm of the differences from the baseline, by the rule of `statistics.decide`."""
     compared = [method for method in findings.methods if method.lower is not None and method.verdict]
     if not compared:

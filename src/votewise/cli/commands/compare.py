@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli import options
-from votewise.cli.comparing import ComparisonOptions, RunOptions
-from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
-from votewise.cli.inputs import InputOptions, TrainingOptions
-from votewise.cli.options import Json, Quiet
-from votewise.cli.run_display import shown_work
-from votewise.cli.show import reserved_page
+from votewise.cli import options, printing
+from votewise.cli.comparison_options import ComparisonOptions, RunOptions
+from votewise.cli.documents import reserved_page
+from votewise.cli.input_options import InputOptions, TrainingOptions
+from votewise.cli.options import Json, Quiet, grouped_options
+from votewise.cli.reading_options import ReadingOptions, VotesFile
+from votewise.cli.run_display import run_display
 
 
 @grouped_options
@@ -42,14 +42,14 @@ def compare_command(
     silent = quiet or as_json
     (kind, path), text_column = inputs.place(), inputs.text_columns
     changes, store = training.recipe, kept.store()
-    options.check_overwrites([output], [votes_file, path])
+    options.check_output_options([output], [votes_file, path])
     name = training.model_option(kind)
     model, label, methods = find_model(name, kind), run_label(name, kind), parse_methods(compared.methods)
     grid = default_grid(methods, compared.seeds, model=label, held_out=compared.held_out, at=compared.at)
     backend = find_backend(kept.backend, device=training.device, jobs=kept.jobs)
     with (
         reserved_page(output, as_json=as_json) as page,
-        shown_work(silent, kept=store is not None, folder=kept.runs) as shown,
+        run_display(silent, kept=store is not None, folder=kept.runs) as shown,
     ):
         votes = reading.load(votes_file, quiet=quiet)
         dataset, data = read_own_data(
@@ -57,7 +57,7 @@ def compare_command(
             missing=training.missing_inputs, track=shown.display.track,
         )  # fmt: skip
         for sentence in data.notes:
-            options.print_note(sentence, silent)
+            printing.print_note(sentence, silent)
         items = item_data(dataset, shown=kept.items, track=partial(shown.display.track, description="pictures"))
         done = compare_methods(
             grid, data, default_recipe(data, **changes), store,
@@ -71,7 +71,7 @@ def compare_command(
     counts = {"items": data.votes.n_items, "classes": data.votes.classes, "runs": len(done.records)}
     page.show({**counts, "trained": done.trained}, quiet=quiet)
     if training.model is None and kind != "features":
-        options.note_encoder(silent)
+        printing.print_encoder_note(silent)
     if done.unsaved is not None:
         raise done.unsaved
     if document.data["failed"]:

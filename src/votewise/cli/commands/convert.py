@@ -9,9 +9,9 @@ import typer
 
 from votewise._errors import InputError
 from votewise._text import counted
-from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
-from votewise.cli.options import Json, Quiet, SafeCells
+from votewise.cli import options, printing
+from votewise.cli.options import Json, Quiet, SafeCells, grouped_options
+from votewise.cli.reading_options import ReadingOptions, VotesFile
 from votewise.votes import check_table_path, long_table, write_votes
 
 _ROWS_SHOWN = 10
@@ -38,7 +38,7 @@ def convert_command(
         raise InputError("convert needs a table to write", "got none", "Name it with --output, or pass --dry-run")
     if output is not None:
         check_table_path(output)
-        options.check_overwrites([output, output.with_suffix(".reading.toml")], [votes_file, reading.reading])
+        options.check_output_options([output, output.with_suffix(".reading.toml")], [votes_file, reading.reading])
     votes = reading.load(votes_file, quiet=quiet)
     plan = votes.reading
     table = long_table(votes)
@@ -46,15 +46,15 @@ def convert_command(
     if as_json:
         about = {"reading": None if plan is None else plan.to_dict(), "items": votes.n_items, "rows": table.height}
         written = {"output": None if beside is None else str(output), "plan": None if beside is None else str(beside)}
-        options.print_json({**about, "classes": votes.classes, **written, "first": table.head(_ROWS_SHOWN).to_dicts()})
+        printing.print_json({**about, "classes": votes.classes, **written, "first": table.head(_ROWS_SHOWN).to_dicts()})
         return
-    options.say(votes.provenance if plan is None else plan.sentence)
+    printing.say(votes.provenance if plan is None else plan.sentence)
     if beside is None:
         rows = [[str(cell) for cell in row] for row in table.head(_ROWS_SHOWN).iter_rows()]
-        options.print_table(table.columns, rows, names=table.columns[:1], words=table.columns[1:])
+        printing.print_table(table.columns, rows, names=table.columns[:1], words=table.columns[1:])
         return
     kinds = "votes" if "annotator" in table.columns else "rows"
-    options.say(
+    printing.say(
         f"{output}: {table.height:,} {kinds}, {counted(votes.n_items, 'item')}, "
         f"{counted(votes.n_classes, 'class', 'classes')}; the plan is in {beside}"
     )

@@ -13,9 +13,9 @@ from rich.progress import TaskID
 from rich.text import Text
 
 from votewise._errors import InputError
-from votewise.cli import options
+from votewise.cli import printing
 from votewise.cli.options import Json, Quiet
-from votewise.data import RELEASES, data_folder, fetch, file_states, find_release
+from votewise.data import RELEASES, data_folder, fetch, find_release, release_file_states
 
 
 def datasets_command(
@@ -45,13 +45,13 @@ def datasets_command(
     chosen = RELEASES if verb is None else {verb: find_release(verb)}
     if as_json:
         told = [{"name": key, **release.about(folder)} for key, release in chosen.items()]
-        options.print_json({"folder": str(folder), "datasets": told})
+        printing.print_json({"folder": str(folder), "datasets": told})
         return
-    screen = options.console()
+    screen = printing.console()
     for key, release in chosen.items():
         screen.print(f"[bold]{key}[/bold]  {escape(release.title)}")
         origin = [] if verb is None else [f"cite: {release.citation}", f"from: {release.source}"]
-        files = dict.fromkeys(map(str, file_states(release, folder)))
+        files = dict.fromkeys(map(str, release_file_states(release, folder)))
         for line in (f"{release.votes}; licence: {release.licence}", *origin, *files):
             screen.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
     if not quiet:
@@ -62,7 +62,7 @@ def datasets_command(
 
 def _fetch_with_progress_bars(name: str, folder: Path, as_json: bool, quiet: bool) -> None:
     bars: dict[str, TaskID] = {}
-    with options.progress_bars(quiet or as_json) as display:
+    with printing.progress_bars(quiet or as_json) as display:
 
         def advance(file: str, done: int, total: int | None) -> None:
             if file not in bars:
@@ -71,7 +71,7 @@ def _fetch_with_progress_bars(name: str, folder: Path, as_json: bool, quiet: boo
 
         states = fetch(name, folder, on_progress=advance)
     if as_json:
-        options.print_json({"folder": str(folder), "name": name, "files": [asdict(state) for state in states]})
+        printing.print_json({"folder": str(folder), "name": name, "files": [asdict(state) for state in states]})
     else:
-        options.say("\n".join(map(str, states)) or f"{name}: nothing to fetch; it comes with a package")
-        options.print_note(f"the files are in {folder}.", quiet or not states)
+        printing.say("\n".join(map(str, states)) or f"{name}: nothing to fetch; it comes with a package")
+        printing.print_note(f"the files are in {folder}.", quiet or not states)

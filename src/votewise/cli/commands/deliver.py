@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from votewise._errors import InputError
-from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
-from votewise.cli.inputs import METHOD_NAMES
-from votewise.cli.options import Json, Quiet, SafeCells
+from votewise.cli import options, printing
+from votewise.cli.input_options import METHOD_NAMES
+from votewise.cli.options import Json, Quiet, SafeCells, grouped_options
+from votewise.cli.reading_options import ReadingOptions, VotesFile
 from votewise.delivery.export import check_array_path, write_delivery
 from votewise.delivery.methods import METHODS, method_label, parse_method
 
@@ -49,10 +49,10 @@ def deliver_command(
     if hold > 1:
         chosen["hold"] = hold
     check_array_path(output)
-    options.check_overwrites([output], [votes_file])
+    options.check_output_options([output], [votes_file])
     votes = reading.load(votes_file, quiet=quiet)
     written = None if row.gives == "fixed" else epochs
-    with options.progress_bars(quiet or as_json) as display:
+    with printing.progress_bars(quiet or as_json) as display:
         delivery = row.deliver(votes, seed=seed, options=chosen)
         shape = write_delivery(
             output,
@@ -64,9 +64,9 @@ def deliver_command(
     if as_json:
         about = {"output": str(output), "method": name, "options": chosen, "seed": seed, "epochs": written}
         facts = {"hold": chosen.get("hold", 1), "shape": shape, "classes": votes.classes}
-        options.print_json({**about, **facts, "item_ids": votes.item_ids.tolist()})
+        printing.print_json({**about, **facts, "item_ids": votes.item_ids.tolist()})
         return
     axes = {"labels": "epochs x items", "fixed": "items x classes", "changing": "epochs x items x classes"}[row.gives]
     kind = "labels" if row.gives == "labels" else "targets"
     size = " x ".join(f"{length:,}" for length in shape)
-    options.say(f"{output}: {method_label(name, chosen)} {kind}, {axes}, {size}; classes {', '.join(votes.classes)}")
+    printing.say(f"{output}: {method_label(name, chosen)} {kind}, {axes}, {size}; classes {', '.join(votes.classes)}")

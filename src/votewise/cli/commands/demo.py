@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from votewise.cli import options
+from votewise.cli.documents import reserved_page
 from votewise.cli.options import Json, Quiet
-from votewise.cli.run_display import shown_work
-from votewise.cli.show import reserved_page
+from votewise.cli.run_display import run_display
 
 
 def demo_command(
@@ -31,7 +31,7 @@ def demo_command(
     from votewise.report import compare_results
 
     silent = quiet or as_json
-    with reserved_page(output, as_json=as_json) as page, shown_work(silent, kept=False) as shown:
+    with reserved_page(output, as_json=as_json) as page, run_display(silent, kept=False) as shown:
         words, data = demo_data()
         backend = find_backend("processes", device="cpu", jobs=jobs)
         done = compare_methods(demo_grid(seeds), data, default_recipe(data), backend=backend, tell=shown.hear)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli import options
+from votewise.cli import printing
+from votewise.cli.documents import reserved_page
 from votewise.cli.options import Json, Quiet, Runs
-from votewise.cli.show import reserved_page
 
 
 def report_command(
@@ -43,5 +43,5 @@ def report_command(
         )  # fmt: skip
         page.write(document)
     for sentence in document.data["notes"][len(document.data["failed"]) :]:
-        options.print_note(sentence, quiet or as_json)
+        printing.print_note(sentence, quiet or as_json)
     page.show({"runs": len(records)}, quiet=quiet)

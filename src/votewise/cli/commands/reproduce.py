@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli import options
-from votewise.cli.groups import grouped_options
-from votewise.cli.options import Json, Quiet
+from votewise.cli import options, printing
+from votewise.cli.documents import print_document
+from votewise.cli.options import Json, Quiet, grouped_options
 from votewise.cli.paper_options import ResultOptions, WorkOptions
-from votewise.cli.run_display import shown_work
-from votewise.cli.show import print_document
+from votewise.cli.run_display import run_display
 from votewise.papers import PAPERS, find_paper
 
 
@@ -49,11 +48,11 @@ def reproduce_command(
             )  # fmt: skip
         finally:  # also before an error, which what is wrong with the sources may explain
             for sentence in notes:
-                options.print_note(sentence, quiet)
+                printing.print_note(sentence, quiet)
         if as_json or results.only is not None:
             print_document(document, about={}, as_json=as_json)
         for sentence in sentences:
-            options.print_note(sentence, quiet or as_json)
+            printing.print_note(sentence, quiet or as_json)
         return
     options.require_torch_for_command("training")
     from votewise.papers.work import do_paper_work, plan_paper_work
@@ -61,20 +60,20 @@ def reproduce_command(
     planned = plan_paper_work(
         find_paper(paper), work.suite, runs, beyond=stored if work.extend else None, folder=data, seeds=work.seeds,
         device=work.device, precision=precision, diagnostics=work.diagnostics, retry_failed=work.retry_failed,
-        on_note=lambda sentence: options.print_note(sentence, quiet),
+        on_note=lambda sentence: printing.print_note(sentence, quiet),
     )  # fmt: skip
     if work.dry_run:
         if as_json:
-            options.print_json(planned.to_json(work.jobs))
+            printing.print_json(planned.to_json(work.jobs))
         else:
-            options.say(planned.in_words(work.jobs))
+            printing.say(planned.in_words(work.jobs))
         return
-    with shown_work(quiet or as_json) as shown:
+    with run_display(quiet or as_json) as shown:
         done = do_paper_work(
             planned, backend=work.backend, jobs=work.jobs, keep_weights=work.keep_models, tell=shown.hear
         )
     print_document(done.document, about={}, as_json=as_json)
     if done.failure and not as_json:
-        options.say(done.failure)
+        printing.say(done.failure)
     if not done.complete:
         raise typer.Exit(1)

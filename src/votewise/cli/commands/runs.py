@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from votewise.cli import options
+from votewise.cli import printing
 from votewise.cli.options import Json, Quiet, Runs, SafeCells
 
 
@@ -32,9 +32,9 @@ def runs_command(
     listed = survey_records(folder, method=method, status=status)
     if export is not None:
         export_runs(listed.runs, export, safe_cells=safe_cells)
-        options.print_note(f"{len(listed.runs):,} runs are in {export}.", quiet)
+        printing.print_note(f"{len(listed.runs):,} runs are in {export}.", quiet)
     if as_json:
-        options.print_json({"folder": str(folder), **listed.to_dict()})
+        printing.print_json({"folder": str(folder), **listed.to_dict()})
     elif export is None and listed.batches is None:
         print_runs(folder, listed)
     elif export is None:

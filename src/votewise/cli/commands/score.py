@@ -11,9 +11,9 @@ import typer
 
 from votewise import scoring
 from votewise._text import counted
-from votewise.cli import options
-from votewise.cli.groups import ReadingOptions, VotesFile, grouped_options
-from votewise.cli.options import Json, Quiet
+from votewise.cli import printing
+from votewise.cli.options import Json, Quiet, grouped_options
+from votewise.cli.reading_options import ReadingOptions, VotesFile
 from votewise.metrics import METRICS
 from votewise.predictions import read_labels, read_predictions
 from votewise.votes import tied
@@ -46,25 +46,25 @@ def score_command(
     votes = reading.load(votes_file, quiet=quiet)
     joined, probs = read_predictions(predictions, votes, item=reading.item, normalize=normalize)
     if missing := votes.n_items - joined.n_items:
-        options.print_note(f"left out, having votes but no prediction: {counted(missing, 'item')}.", quiet)
+        printing.print_note(f"left out, having votes but no prediction: {counted(missing, 'item')}.", quiet)
     if joined.n_classes > votes.n_classes:
-        options.print_note(
+        printing.print_note(
             f"the predictions have classes nobody voted for: {', '.join(joined.classes[votes.n_classes :])}.", quiet
         )
     truth = None if labels is None else read_labels(labels, votes, joined, item=reading.item)
     scores = scoring.score(joined, probs, truth, bins=bins, seed=seed)
     if math.isinf(scores.metrics["soft_nll"].value):
-        options.print_note(
+        printing.print_note(
             "soft_nll and kl are infinite: some predictions give zero probability to a class that people chose.",
             quiet=False,  # JSON has no infinity, so null needs an explanation
         )
     if as_json:
-        options.print_json(asdict(scores))
+        printing.print_json(asdict(scores))
         return
     if truth is None and (ties := int(tied(joined).sum())):
-        options.print_note(
+        printing.print_note(
             f"{counted(ties, 'item')} without a single majority; the first of the tied classes counts.", quiet
         )
     # Without true labels, the scores against the label are those against the majority.
     shown = [name for name, row in METRICS.items() if labels is not None or row.against != "majority"]
-    options.print_scores(scores, "item", shown, true_labels=labels is not None)
+    printing.print_scores(scores, "item", shown, true_labels=labels is not None)

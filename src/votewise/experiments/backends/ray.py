@@ -48,7 +48,7 @@ class Ray:
 
     def __enter__(self) -> Ray:
         """Connect, or start Ray here; a connection that the caller has is taken."""
-        ray = _ray(alone=self.address is None)
+        ray = _import_ray(alone=self.address is None)
         if not ray.is_initialized():
             quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
             if self.address is None:
@@ -66,7 +66,7 @@ class Ray:
         self._users -= 1
         if self._users:
             return
-        ray = _ray(alone=self.address is None)
+        ray = _import_ray(alone=self.address is None)
         for worker in self._idle:
             ray.kill(worker)
         self._idle, self._sent = [], ()
@@ -77,7 +77,7 @@ class Ray:
     def map(self, data: Prepared, tasks: Iterable[Task], tell: Tell, *, outliers: Sequence[Outliers] = ()) -> None:
         """See `Backend`. The work of a worker that is lost is done again by another."""
         with self:
-            ray = _ray(alone=self.address is None)
+            ray = _import_ray(alone=self.address is None)
             there = ray.cluster_resources()
             gpus = 0 if self.device == "cpu" else int(there.get("GPU", 0))
             if self.device == "cuda" and not gpus:
@@ -182,7 +182,7 @@ def _in_parts(tasks: Iterable[Task], data: Prepared, at_once: int | None) -> Ite
             yield tuple(group[start : start + (at_once or AT_ONCE)])
 
 
-def _ray(*, alone: bool) -> Any:
+def _import_ray(*, alone: bool) -> Any:
     """The package; on this machine alone it sends and hears nothing from outside, which it decides when imported."""
     if alone:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -1,6 +1,7 @@
 """Gheibi & Ghazizadeh 2026, arXiv 2605.20642: hard and soft delivery of the same annotator distributions."""
 
 from votewise.data import load_cifar10h, load_cifar100, load_svhn
+from votewise.papers.derived import derive_confidences
 from votewise.papers.paper import Paper
 from votewise.papers.same_target.choices import CHOICES
 from votewise.papers.same_target.claims import CLAIMS, OVERLAP
@@ -8,7 +9,6 @@ from votewise.papers.same_target.derive import paper_numbers_of_results, paper_n
 from votewise.papers.same_target.figures import FIGURES
 from votewise.papers.same_target.suites import BOTH, SUITES, paper_measurement_plan
 from votewise.papers.same_target.tables import NAMES, PRINTED, QUOTED, SPARSE, TABLES, runs
-from votewise.papers.vote_statistics import paper_confidences
 
 PAPER = Paper(
     name="same-target",
@@ -31,5 +31,5 @@ PAPER = Paper(
     similar={method: runs(method) for method in BOTH[::-1]},
     numbers_of_run=paper_numbers_of_run,
     numbers_of_results=paper_numbers_of_results,
-    shared=lambda: {"confidence": paper_confidences()},
+    shared=lambda: {"confidence": derive_confidences()},
 )

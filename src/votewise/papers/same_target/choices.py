@@ -63,18 +63,14 @@ CHOICES = (
         ),
         alike=lambda entry: entry.where["votes"],
     ),
-    Choice(
-        "label", "label that accuracy refers to",
-        {"true": "accuracy_best", "majority": "accuracy_majority_best"}, "true",
-        printed_scores("{label}", "accuracy"),
-    ),
+    Choice("label", "label that accuracy refers to",
+           {"true": "accuracy_best", "majority": "accuracy_majority_best"}, "true",
+           printed_scores("{label}", "accuracy")),
     Choice("bins", "bins of ECE", {"10": "ece/10", "15": "ece/15", "20": "ece/20"}, "15",
            printed_scores("{bins}", "ece")),
-    Choice(
-        "correct", "what ECE calls correct",
-        {"the true label": "ece/15", "the share of votes for the top class": "vote_ece_best"}, "the true label",
-        printed_scores("{correct}", "ece"),
-    ),
+    Choice("correct", "what ECE calls correct",
+           {"the true label": "ece/15", "the share of votes for the top class": "vote_ece_best"}, "the true label",
+           printed_scores("{correct}", "ece")),
     Choice(
         "mixup", "what mixup mixes, one seed", {words: name for name, words in MIXED.items()}, MIXED["mixup"],
         tuple(
@@ -93,19 +89,13 @@ CHOICES = (
         ),
         usual="top-20%", same_seeds=True,
     ),
-    Choice(
-        "odin", "settings of ODIN", ODIN, "step in the network's inputs", printed_detection("{odin}", "odin"),
-        usual="step in pixels",
-    ),
-    Choice(
-        "knn", "settings of KNN", KNN, "k 50, features as they are", printed_detection("{knn}", "knn"),
-        usual="k 50, unit features",
-    ),
-    Choice(
-        "features", "images on which features are compared", IMAGES, "images both held out",
-        tuple(choice_entry(NAMES[m], f"{m}.{{features}}:cka", {}, "quoted", "cka", m) for m in BOTH),
-        usual="images all runs share",
-    ),
+    Choice("odin", "settings of ODIN", ODIN, "step in the network's inputs", printed_detection("{odin}", "odin"),
+           usual="step in pixels"),
+    Choice("knn", "settings of KNN", KNN, "k 50, features as they are", printed_detection("{knn}", "knn"),
+           usual="k 50, unit features"),
+    Choice("features", "images on which features are compared", IMAGES, "images both held out",
+           tuple(choice_entry(NAMES[m], f"{m}.{{features}}:cka", {}, "quoted", "cka", m) for m in BOTH),
+           usual="images all runs share"),
     # Of maps no answer fits well.
     Choice(
         "maps", "maps of Grad-CAM",
@@ -118,12 +108,10 @@ CHOICES = (
         ),
         usual="class of most votes, 32 x 32, images all runs share",
     ),
-    Choice(
-        "norms", "norms between two models",
-        {"weights and statistics on the line": "plain", "norms recalibrated": "recalibrated"},
-        "weights and statistics on the line",
-        (choice_entry("barrier", "barrier:{norms}.heights", {}, "quoted", "barrier", "sls"),),
-    ),
+    Choice("norms", "norms between two models",
+           {"weights and statistics on the line": "plain", "norms recalibrated": "recalibrated"},
+           "weights and statistics on the line",
+           (choice_entry("barrier", "barrier:{norms}.heights", {}, "quoted", "barrier", "sls"),)),
     Choice(
         "gradient", "variance of the last layer's gradient",
         {

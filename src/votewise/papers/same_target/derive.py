@@ -11,7 +11,7 @@ import numpy as np
 from votewise import metrics
 from votewise.data import Prepared
 from votewise.experiments.run import softmax
-from votewise.papers import vote_statistics
+from votewise.papers import derived
 from votewise.papers.paper import Numbers, Series
 from votewise.papers.reduce import TRAINING_LOSSES, PaperRun
 from votewise.papers.same_target.suites import HELD_OUT
@@ -24,14 +24,14 @@ def paper_numbers_of_run(run: PaperRun, data: Prepared | None) -> Iterator[tuple
         return
     record, diagnosis = run.record, run.diagnosis
     people = data.votes.take(record.arrays["held_out"])
-    yield vote_statistics.paper_scaled_nll(record, data), {}
+    yield derived.derive_scaled_nll(record, data), {}
     for at in ("best", "last"):
-        yield vote_statistics.paper_calibration(people, softmax(record.arrays[f"{at}_logits"]), at), {}
+        yield derived.derive_calibration(people, softmax(record.arrays[f"{at}_logits"]), at), {}
     if (run.name["votes"], run.name["hold"]) == (None, 1):
-        yield vote_statistics.paper_reliability(record, data)
+        yield derived.derive_reliability(record, data)
     if run.name["method"] == "sls" and diagnosis is not None and "held_out_square_length" in diagnosis.arrays:
         seed: Any = run.name["seed"]
-        yield vote_statistics.paper_gradient_variance(seed, diagnosis.arrays["held_out_square_length"], people.probs)
+        yield derived.derive_gradient_variance(seed, diagnosis.arrays["held_out_square_length"], people.probs)
 
 
 def paper_numbers_of_results(results: Results, row: int, data: Prepared) -> Iterator[Numbers]:
@@ -52,15 +52,20 @@ def paper_numbers_of_results(results: Results, row: int, data: Prepared) -> Iter
     train, held_out = data.votes.split(HELD_OUT, seed=run["seed"], strata=data.hard_labels)
     people, log_probs = data.votes.take(held_out), predicted[row]
     if log_probs is not None and lacks("vote_ece_floor_best"):
-        yield vote_statistics.paper_calibration(people, softmax(log_probs), "best")
+        yield derived.derive_calibration(people, softmax(log_probs), "best")
     if run["votes"] is None or run["method"] == "soft":
         return
+    newest = "js/spearman_of_other_redraw_given_entropy"
     for soft in results.rows({**run, "method": "soft"}):
         log_probs_of_soft, loss_of_soft, loss = predicted[soft], losses[soft], losses[row]
-        if log_probs is not None and log_probs_of_soft is not None and lacks("js/spearman_of_other_redraw"):
+        found: dict[str, float] = {}
+        if log_probs is not None and log_probs_of_soft is not None and lacks(newest):
             scores = [metrics.soft_nll_per_item(people.probs, softmax(one)) for one in (log_probs_of_soft, log_probs)]
-            yield vote_statistics.paper_improvement_by_redraw(scores[0] - scores[1], people, run["votes"], run["seed"])
-        if loss is not None and loss_of_soft is not None and lacks("train/js/spearman"):
+            gain = scores[0] - scores[1]
+            found |= derived.derive_improvement_by_redraw(gain, people, run["votes"], run["seed"])
+        if loss is not None and loss_of_soft is not None and lacks(f"train/{newest}"):
             gain = loss_of_soft.astype(np.float64) - loss.astype(np.float64)
-            found = vote_statistics.paper_improvement_by_redraw(gain, data.votes.take(train), run["votes"], run["seed"])
-            yield {f"train/{name}": value for name, value in found.items()}
+            trained = data.votes.take(train)
+            on_trained = derived.derive_improvement_by_redraw(gain, trained, run["votes"], run["seed"])
+            found |= {f"train/{name}": value for name, value in on_trained.items()}
+        yield {name: value for name, value in found.items() if lacks(name)}

@@ -24,6 +24,9 @@ BRIER = {"correctness": "of the top class's correctness", "shares": "of people's
 BRIER_PARTS = ("reliability", "resolution")
 KIND_OF_MAP = USED["maps"].partition(":")[2]
 
+# Rank correlation of the improvement with the distance of a redraw that no run was trained on.
+OTHER = "js/spearman_of_other_redraw"
+
 
 def gain_by_redraw(name: str, distance: str) -> tuple[Draw, ...]:
     """Gain in bins of distance, on training images where runs kept it, and on held-out images.
@@ -62,7 +65,7 @@ def spearman_by_redraw(name: str, **further: str) -> tuple[Entry, ...]:
     )
 
 
-def quoted(place: str) -> tuple[Entry, ...]:
+def quoted_beside_figure(place: str) -> tuple[Entry, ...]:
     """The numbers that the text quotes of a figure."""
     return tuple(entry for entry in QUOTED.entries if PRINTED.numbers[entry.key].place == place)
 
@@ -92,8 +95,10 @@ FIGURES: tuple[FigureSpec, ...] = (
         spearman_by_redraw(
             "js",
             **{
-                "js/spearman_of_other_redraw": "Spearman with another redraw, held-out images",
+                f"train/{OTHER}": "Spearman with another redraw, training images",
+                OTHER: "Spearman with another redraw, held-out images",
                 "train/js/spearman_given_entropy": "Spearman given entropy, training images",
+                f"train/{OTHER}_given_entropy": "Spearman given entropy, another redraw, training images",
             },
         ),
     ),
@@ -101,12 +106,12 @@ FIGURES: tuple[FigureSpec, ...] = (
         "figure-3", "smooth reliability diagrams",
         "Majority vote is over-confident; soft labels and SLS lie near the diagonal.",
         (paper_reliability_panel({NAMES[method]: runs(method) for method in ("majority", "soft", "sls")}),),
-        quoted("Figure 3"),
+        quoted_beside_figure("Figure 3"),
     ),
     FigureSpec(
         "figure-4", "stale labels", "The longer labels are kept, the worse, on every seed.",
         (paper_panel_by_condition("", "soft NLL", {"SLS": KEPT}, tuple(map(str, HOLDS)), "epochs a label is kept"),),
-        quoted("Figure 4"),
+        quoted_beside_figure("Figure 4"),
     ),
     FigureSpec(
         "figure-5", "improvement on soft labels by L1 distance of the redraw", "As in Figure 2.",
@@ -120,7 +125,7 @@ FIGURES: tuple[FigureSpec, ...] = (
     FigureSpec(
         "figure-7", "label-sampling variance by disagreement: middle and outer tenths",
         "The two go together: Spearman 0.939 on average, 0.919 to 0.953 over seeds.",
-        (paper_gradient_variance_panel("SLS", runs("sls")),), quoted("Figure 7"),
+        (paper_gradient_variance_panel("SLS", runs("sls")),), quoted_beside_figure("Figure 7"),
     ),
     FigureSpec(
         "figure-8", "soft NLL by epoch",
@@ -129,7 +134,7 @@ FIGURES: tuple[FigureSpec, ...] = (
             paper_panel_by_epoch(title, "soft NLL", "curve_soft_nll", {NAMES[m]: runs(m) for m in BOTH}, since)
             for title, since in (("all epochs", 0.0), ("the last two fifths", 0.6))
         ),
-        quoted("Figure 8"),
+        quoted_beside_figure("Figure 8"),
     ),
     FigureSpec(
         "figure-9", "Grad-CAM between seeds",
@@ -145,7 +150,7 @@ FIGURES: tuple[FigureSpec, ...] = (
             )
             for title, images in IMAGES.items()
         ),
-        quoted("Figure 9"),
+        quoted_beside_figure("Figure 9"),
     ),
     FigureSpec(
         "figure-10", "Brier score in parts", "Reliability is similar; the resolution of SLS is slightly higher.",
@@ -167,7 +172,7 @@ FIGURES: tuple[FigureSpec, ...] = (
     FigureSpec(
         "figure-11", "loss between SLS and soft labels of one seed",
         "A barrier of 2.05 nats on average lies between SLS and soft labels of one seed.",
-        (paper_barrier_panel("from SLS (0) to soft labels (1)", "barrier"),), quoted("Figure 11"),
+        (paper_barrier_panel("from SLS (0) to soft labels (1)", "barrier"),), quoted_beside_figure("Figure 11"),
     ),
     FigureSpec(
         "figure-12", "CKA between seeds", "Features of SLS are more similar between seeds: 0.920 to 0.887.",
@@ -181,6 +186,6 @@ FIGURES: tuple[FigureSpec, ...] = (
                 tuple(IMAGES), joined=False,
             ),
         ),
-        quoted("Figure 12"),
+        quoted_beside_figure("Figure 12"),
     ),
 )  # fmt: skip

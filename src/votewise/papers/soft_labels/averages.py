@@ -56,17 +56,17 @@ def average_change(results: Results, where: Where) -> Sample:
     seeds = common_seeds(list(samples.values()))
     if not seeds:
         return Sample({})
-    whole = _average(groups, where["change"], samples, seeds)
+    whole = _average_change(groups, where["change"], samples, seeds)
     if len(seeds) == 1:
         return Sample({seeds[0]: whole})
     without = np.array(
-        [_average(groups, where["change"], samples, [one for one in seeds if one != seed]) for seed in seeds]
+        [_average_change(groups, where["change"], samples, [one for one in seeds if one != seed]) for seed in seeds]
     )
     values = whole + (len(seeds) - 1) * (without.mean() - without)
     return Sample(dict(zip(seeds, values.tolist(), strict=True)))
 
 
-def _average(
+def _average_change(
     groups: Sequence[Sequence[str]], how: str, samples: Mapping[tuple[str, str], Sample], seeds: Sequence[int]
 ) -> float:
     """The average change over groups of data sets, from means over some seeds."""

@@ -10,9 +10,9 @@ from votewise import metrics
 from votewise._numerics import top_classes
 from votewise.data import Prepared
 from votewise.experiments.run import softmax
+from votewise.papers.derived import derive_scaled_nll
 from votewise.papers.paper import Numbers, Series
 from votewise.papers.reduce import PaperRun
-from votewise.papers.vote_statistics import paper_scaled_nll
 
 # Entropies are shown as a share of ln K, in bins and at quantiles.
 BINS = np.linspace(0, 1, 21)
@@ -37,7 +37,7 @@ def numbers_of_run(run: PaperRun, data: Prepared | None) -> Iterator[tuple[Numbe
         if f"{at}_logits" in record.arrays and f"entropy_pearson_{at}" not in record.numbers:
             predicted = softmax(record.arrays[f"{at}_logits"])
             yield {f"entropy_pearson_{at}": metrics.entropy_pearson(people, predicted)}, {}
-    fitted = paper_scaled_nll(record, data)
+    fitted = derive_scaled_nll(record, data)
     for at in ("best", "last"):
         fitted[f"scaled_kl_{at}"] = fitted[f"scaled_soft_nll_{at}"] - float(entropy.mean())
     yield fitted, {}

@@ -55,7 +55,7 @@ ENCODERS = {
 }
 
 
-def tuning_recipe(epochs: int, learning_rate: float) -> TrainConfig:
+def tuning_suite_recipe(epochs: int, learning_rate: float) -> TrainConfig:
     """AdamW, and a warm-up over the first tenth of all steps."""
     from votewise.training import TrainConfig
 
@@ -65,7 +65,7 @@ def tuning_recipe(epochs: int, learning_rate: float) -> TrainConfig:
     )  # fmt: skip
 
 
-def frozen_recipe() -> TrainConfig:
+def frozen_suite_recipe() -> TrainConfig:
     """The usual recipe for the head of a frozen encoder (docs/encoders.md)."""
     from votewise.training import TrainConfig
 
@@ -76,10 +76,10 @@ def frozen_recipe() -> TrainConfig:
 
 def tiny_recipe() -> TrainConfig:
     """One epoch."""
-    return replace(tuning_recipe(1, 5e-5), batch_size=8)
+    return replace(tuning_suite_recipe(1, 5e-5), batch_size=8)
 
 
-def image_recipe() -> TrainConfig:
+def image_suite_recipe() -> TrainConfig:
     """The recipe of the stored runs on CIFAR-10H, so that a run measured here is one of theirs."""
     from votewise.training import TrainConfig
 
@@ -90,9 +90,9 @@ def image_recipe() -> TrainConfig:
 
 
 RECIPES: dict[str, Callable[[], TrainConfig]] = {
-    MPNET: partial(tuning_recipe, 8, 3e-5),
-    MINILM: partial(tuning_recipe, 10, 5e-5),
-    FROZEN: frozen_recipe,
+    MPNET: partial(tuning_suite_recipe, 8, 3e-5),
+    MINILM: partial(tuning_suite_recipe, 10, 5e-5),
+    FROZEN: frozen_suite_recipe,
 }
 
 
@@ -116,7 +116,7 @@ SUITES = {
     "robustness": Suite(
         IMAGES,
         "resnet18",
-        image_recipe,
+        image_suite_recipe,
         METHODS,
         5,
         held_out=HELD_OUT,

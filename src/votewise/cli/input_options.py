@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from votewise._checks import check_choice, check_number
 from votewise._errors import InputError
 from votewise._options import join_label, split_label
-from votewise.cli import options
-from votewise.cli.groups import option
-from votewise.delivery.methods import METHODS
+from votewise.cli import printing
+from votewise.cli.options import option
+from votewise.delivery.methods import METHODS, parse_method
+
+if TYPE_CHECKING:
+    from votewise.data import Prepared
+    from votewise.experiments import Run
+    from votewise.training import TrainConfig
 
 METHOD_NAMES = f"{', '.join(METHODS)}."
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -85,12 +90,29 @@ class ModelOptions:
         check_choice("--at", self.at, ("best", "last"))
         return CHOOSING if self.at == "best" or self.temperature else 0.0
 
-    def check_file_options(self, output: Path) -> None:
-        """Refuse files that cannot hold the model or its predictions.
+    def run(self, data: Prepared, recipe: TrainConfig, model: str) -> Run:
+        """The run that trains it, whose split does not look at votes.
+
+        Args:
+            data: what it is trained on.
+            recipe: the training recipe.
+            model: the network with its options.
+        """
+        from votewise.experiments import Run
+
+        method, chosen = parse_method(self.method)
+        return Run(
+            data.name, data.checksum, method, self.seed, recipe, model, held_out=self.held_out, selected=self.selected,
+            options=tuple(chosen.items()), blind=True,
+        )  # fmt: skip
+
+    def check(self, output: Path) -> None:
+        """Refuse an unknown method, and files that cannot hold the model or its predictions.
 
         Args:
             output: where the model will be written.
         """
+        parse_method(self.method)
         if output.suffix.lower() != ".safetensors":
             raise InputError("the model must end in .safetensors", f"got {str(output)!r}", "Rename it")
         if self.predictions is not None:
@@ -163,7 +185,7 @@ def print_item_column_note(classes: Sequence[str], quiet: bool) -> None:
 
     if must_name_item(classes):
         column = item_column(classes)
-        options.print_note(
+        printing.print_note(
             "a class has the same name as an item column. To score these predictions, rename the item column to "
             f"{column!r} in the votes and pass --item {column}.",
             quiet,

@@ -1,58 +1,17 @@
-"""Options that several commands share, as frozen dataclasses: the same options, in the same words, for each of them."""
+"""The options that say how a table of votes is to be read."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from copy import copy
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, ClassVar
 
 import typer
 
 from votewise._errors import InputError
-from votewise.cli import options
+from votewise.cli.options import option
+from votewise.cli.printing import print_note
 from votewise.votes import FORMATS, FORMS, Reading, Votes, names_in, read_votes
-
-
-def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take groups of options: each parameter that is a dataclass becomes options for its fields.
-
-    In the help they stand under the `heading` of the dataclass, if it has one; the command is called with the dataclass
-    filled in.
-    """
-    groups: dict[str, Any] = {}
-    parameters: list[inspect.Parameter] = []
-    for own in inspect.signature(command, eval_str=True).parameters.values():
-        if isinstance(own.annotation, type) and is_dataclass(own.annotation):
-            groups[own.name] = own.annotation
-            for one in inspect.signature(own.annotation, eval_str=True).parameters.values():
-                kind, info = get_args(one.annotation)
-                info = copy(info)  # which may be shared with a command that has the option outside a group
-                info.rich_help_panel = getattr(own.annotation, "heading", None)
-                parameters.append(one.replace(annotation=Annotated[kind, info]))
-        else:
-            parameters.append(own)
-    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
-
-    def run(**values: Any) -> None:
-        filled = {
-            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
-            for name, group in groups.items()
-        }
-        command(**filled, **values)
-
-    run.__doc__ = command.__doc__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
-
-
-def option(text: str, *names: str) -> Any:
-    """An option whose default goes without saying."""
-    return typer.Option(*names, help=text, show_default=False)
-
 
 VotesFile = Annotated[
     Path, typer.Argument(metavar="VOTES", help="Votes: .csv .tsv .parquet .jsonl .json .npy", show_default=False)
@@ -120,15 +79,15 @@ class ReadingOptions:
         del values["no_header"], values["label_bins"]
         values["reading"] = None if self.reading is None else Reading.load(self.reading)
         values["classes"] = names_in(self.classes) or None
-        values["bins"] = None if self.label_bins is None else _bins(self.label_bins)
+        values["bins"] = None if self.label_bins is None else _label_bins_option(self.label_bins)
         values["header_rows"] = 0 if self.no_header else self.header_rows
         votes = read_votes(file, **values)
         for sentence in votes.notes:
-            options.print_note(f"{sentence}.", quiet)
+            print_note(f"{sentence}.", quiet)
         return votes
 
 
-def _bins(text: str) -> int | list[float]:
+def _label_bins_option(text: str) -> int | list[float]:
     """A number of bins, or their edges."""
     try:
         edges = [float(part) for part in text.split(",")]

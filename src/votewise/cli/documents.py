@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError, MissingExtraError, VotewiseError
-from votewise.cli import options
+from votewise.cli import printing
 
 if TYPE_CHECKING:
     from votewise.report import Document
@@ -28,16 +28,16 @@ def print_document(document: Document, *, about: Mapping[str, Any], as_json: boo
     from votewise.report import to_json
 
     if as_json:
-        options.print_json({**about, **to_json(document)})
+        printing.print_json({**about, **to_json(document)})
     else:
-        options.say(document_for_terminal(document), is_safe=True)
+        printing.say(document_for_terminal(document), is_safe=True)
 
 
 def document_for_terminal(document: Document) -> str:
     """A document as text as wide as the terminal, with its colours; nothing of the data in it acts on a terminal."""
     from votewise.report import to_terminal
 
-    screen = options.console()
+    screen = printing.console()
     return to_terminal(document, width=screen.width, colour=screen.is_terminal)
 
 
@@ -82,13 +82,13 @@ class CommandPage:
             quiet: whether to leave out the note.
         """
         if self.as_json:
-            options.print_json({"report": None if self.refused else str(self.path), **about, **self.data})
+            printing.print_json({"report": None if self.refused else str(self.path), **about, **self.data})
         else:
-            options.say(self.text, is_safe=True)
+            printing.say(self.text, is_safe=True)
         if self.refused is not None:
             reason = getattr(self.refused, "strerror", None) or str(self.refused)
             raise VotewiseError(f"the report {str(self.path)!r} was not written: {reason.removesuffix('.')}.")
-        options.print_note(f"the report is in {self.path}; open it in a browser.", quiet or self.as_json)
+        printing.print_note(f"the report is in {self.path}; open it in a browser.", quiet or self.as_json)
 
 
 @contextmanager

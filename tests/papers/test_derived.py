@@ -14,12 +14,12 @@ from scipy.special import log_softmax, softmax
 from oracles.scores import correctness_brier_parts, equal_mass_ece, smooth_ece
 from paper_runs import N_CLASSES, N_ITEMS, paper_material, paper_record, suite_runs
 from votewise._random import stream_generator
-from votewise.papers.vote_statistics import (
-    paper_calibration,
-    paper_confidences,
-    paper_gradient_variance,
-    paper_improvement_by_redraw,
-    paper_reliability,
+from votewise.papers.derived import (
+    derive_calibration,
+    derive_confidences,
+    derive_gradient_variance,
+    derive_improvement_by_redraw,
+    derive_reliability,
 )
 
 # True labels unlike the majority's, so that it shows which of the two is taken.
@@ -30,7 +30,7 @@ PARTS = ("reliability", "resolution", "uncertainty", "spread", "covariance")
 
 @pytest.fixture(scope="module")
 def numbers() -> dict[str, float]:
-    return paper_reliability(RECORD, MATERIAL)[0]
+    return derive_reliability(RECORD, MATERIAL)[0]
 
 
 class TestReliability:
@@ -49,7 +49,7 @@ class TestReliability:
         share = [float(people[top]) for people, top in zip(self.people, self.top, strict=True)]
         expected = {bins: equal_mass_ece(list(self.confidence), share, bins) for bins in (10, 15)}
         assert expected[15] > expected[10] + 1e-3 > 0.01
-        found = paper_calibration(MATERIAL.votes.take(self.rows), self.probs, "last")
+        found = derive_calibration(MATERIAL.votes.take(self.rows), self.probs, "last")
         assert found.keys() == {"vote_ece_last", "vote_ece_floor_last"}
         assert found["vote_ece_last"] == pytest.approx(expected[15], rel=1e-6)
         assert 0 < found["vote_ece_floor_last"] < found["vote_ece_last"], "these models are over-confident"
@@ -71,14 +71,14 @@ class TestReliability:
         assert numbers.keys() == {"ece/10", "ece/15", "ece/20", *brier}
 
     def test_the_curve_by_kernels_one_by_one(self) -> None:
-        grid, width = paper_confidences(), smooth_ece(self.confidence, self.correct)
+        grid, width = derive_confidences(), smooth_ece(self.confidence, self.correct)
         assert len(grid) == 64
         kernels = sum(
             stats.norm.pdf(grid[:, None], 2 * shift + side * self.confidence, width)
             for shift in range(-3, 4)
             for side in (1, -1)
         )
-        series = paper_reliability(RECORD, MATERIAL)[1]
+        series = derive_reliability(RECORD, MATERIAL)[1]
         np.testing.assert_allclose(series["reliability_density"], kernels.mean(axis=1), rtol=2e-3, atol=1e-4)
         there = kernels.mean(axis=1) > 0.01
         accuracy = (kernels @ self.correct / kernels.sum(axis=1))[there]
@@ -108,7 +108,7 @@ class TestGradientVariance:
 
     @pytest.mark.parametrize("seed", [0, 5])
     def test_rank_correlations_with_entropy(self, seed: int) -> None:
-        numbers, _ = paper_gradient_variance(seed, self.square_length, self.people)
+        numbers, _ = derive_gradient_variance(seed, self.square_length, self.people)
         pairs = {
             "gradient/spearman": (self.entropy, self.variance.round(12)),
             "gradient/spearman_disputed": (self.entropy[self.disputed], self.variance[self.disputed]),
@@ -122,7 +122,7 @@ class TestGradientVariance:
     def test_the_profile_of_disputed_items(self) -> None:
         rows = sorted(np.flatnonzero(self.disputed), key=lambda row: (self.entropy[row], row))
         assert len(rows) % 20 != 0
-        _, series = paper_gradient_variance(0, self.square_length, self.people)
+        _, series = derive_gradient_variance(0, self.square_length, self.people)
         bins = np.array_split(rows, 20)
         np.testing.assert_allclose(series["gradient_entropy"], [self.entropy[each].mean() for each in bins])
         for name, percent in (("low", 10), ("middle", 50), ("high", 90)):
@@ -131,7 +131,7 @@ class TestGradientVariance:
 
     def test_too_few_disputed_items_have_no_profile(self) -> None:
         few = np.flatnonzero(self.disputed)[:19]
-        _, series = paper_gradient_variance(0, self.square_length[few], self.people[few])
+        _, series = derive_gradient_variance(0, self.square_length[few], self.people[few])
         assert {name: len(line) for name, line in series.items() if np.isnan(line).all()} == {
             f"gradient_{part}": 20 for part in ("entropy", "low", "middle", "high")
         }
@@ -145,7 +145,7 @@ def test_a_rank_correlation_given_entropy_is_that_of_what_entropy_leaves() -> No
     people = MATERIAL.votes.counts[rows] / 50
     redrawn = MATERIAL.votes.take(rows).subsample(10, seed=0).counts / 10
     losses = [-(people * log_softmax(run.arrays["best_logits"].astype(np.float64), axis=1)).sum(axis=1) for run in (soft, hard)]  # fmt: skip
-    found = paper_improvement_by_redraw(losses[0] - losses[1], MATERIAL.votes.take(rows), 10, seed=0)
+    found = derive_improvement_by_redraw(losses[0] - losses[1], MATERIAL.votes.take(rows), 10, seed=0)
     entropy = np.array([stats.entropy(row) for row in people])
     distance = np.array([jensenshannon(p, q, base=2) for p, q in zip(people, redrawn, strict=True)])
     x, y, z = (stats.rankdata(np.round(values, 12)) for values in (distance, losses[0] - losses[1], entropy))
@@ -157,3 +157,7 @@ def test_a_rank_correlation_given_entropy_is_that_of_what_entropy_leaves() -> No
     distance = np.array([jensenshannon(p, q, base=2) for p, q in zip(people, other, strict=True)])
     expected = stats.spearmanr(np.round(distance, 12), np.round(losses[0] - losses[1], 12)).statistic
     assert found["js/spearman_of_other_redraw"] == pytest.approx(expected, abs=1e-9)
+    x = stats.rankdata(np.round(distance, 12))
+    left = [values - np.polyval(np.polyfit(z, values, 1), z) for values in (x, y)]
+    expected = stats.pearsonr(*left).statistic
+    assert found["js/spearman_of_other_redraw_given_entropy"] == pytest.approx(expected, abs=1e-9)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from votewise._errors import InputError
-from votewise.cli.groups import option
-from votewise.cli.inputs import METHOD_NAMES
+from votewise.cli.input_options import METHOD_NAMES
+from votewise.cli.options import option
 from votewise.cli.run_display import BackendName
 from votewise.experiments.defaults import FOLDS
 
