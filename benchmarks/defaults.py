@@ -21,6 +21,7 @@ import argparse
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +47,14 @@ from votewise.models import find_model
 from votewise.records import RecordStore, RunRecord
 
 METHODS, VOTES = ("soft", "multipass", "sls", "majority"), (3, 5, 10)
+LOADERS: dict[str, Callable[[Path], Dataset]] = {
+    "words": lambda _: load_vader(),
+    "POPQUORN": partial(load_popquorn, "offensiveness"),
+    "ChaosNLI SNLI": partial(load_chaosnli, "snli"),
+    "ChaosNLI MNLI": partial(load_chaosnli, "mnli"),
+    "MD-Agreement": partial(load_lewidi, "md-agreement"),
+    "CIFAR-10H": load_cifar10h,
+}
 ITEMS = {"MD-Agreement": 4000, "CIFAR-10H": 2500}
 NETWORK_ITEMS = 1500
 
@@ -71,19 +80,9 @@ class Cell(NamedTuple):
 
 def data_sets(folder: Path, only: Sequence[str] = ()) -> Iterator[tuple[str, Dataset]]:
     """The data sets that are there, by name; all, or only some."""
-    known: dict[str, Callable[[], Dataset]] = {
-        "words": load_vader,
-        "POPQUORN": lambda: load_popquorn("offensiveness", folder),
-        "ChaosNLI SNLI": lambda: load_chaosnli("snli", folder),
-        "ChaosNLI MNLI": lambda: load_chaosnli("mnli", folder),
-        "MD-Agreement": lambda: load_lewidi("md-agreement", folder),
-        "CIFAR-10H": lambda: load_cifar10h(folder),
-    }
-    for name, load in known.items():
-        if only and name not in only:
-            continue
+    for name in only or LOADERS:
         try:
-            found = load()
+            found = LOADERS[name](folder)
         except InputError:
             print(f"{name} is left out, since it is not in {folder}", flush=True)
             continue

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from defaults import Cell, cell_of, data_sets, forms_of, minilm, print_verdict, with_error
+from defaults import LOADERS, Cell, cell_of, data_sets, forms_of, minilm, print_verdict, with_error
 
 from votewise.data import Prepared, data_folder
 from votewise.experiments import Grid, default_recipe
@@ -105,7 +105,7 @@ def main() -> None:
     """Train all and print what came out."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, default=data_folder())
-    parser.add_argument("--only", action="append", default=[], help="name of a data set; may be given again")
+    parser.add_argument("--only", action="append", choices=LOADERS, default=[], help="data set; may be given again")
     parser.add_argument("--text", type=Path, default=minilm(), help="folder of an encoder of texts")
     parser.add_argument("--images", type=Path, help="folder of an encoder of images")
     parser.add_argument("--runs", type=Path, help="folder of records, so that an interrupted call can be continued")
