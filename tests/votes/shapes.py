@@ -166,7 +166,7 @@ def _long() -> None:
         parts.append({"task": f"part {int(vote.item[4:]) % 4}", "unit": vote.item, "_worker": vote.annotator, "label": vote.label})
     shape("long, a describing column called task", "a.csv", table(parts), truth)
     rng = random.Random(7)
-    ages = {who: rng.choice(["18-29", "30-49", "50+"]) for who in {x.annotator for x in v}}
+    ages = {who: rng.choice(["18-29", "30-49", "50+"]) for who in sorted({x.annotator for x in v})}
     gender = {who: rng.choice(["f", "m"]) for who in sorted(ages)}
     rows = [{"comment_id": x.item, "user_id": x.annotator, "age": ages[x.annotator], "gender": gender[x.annotator], "seconds": rng.randint(3, 90), "offensive": x.label} for x in v]
     shape("long, demographics, label of unknown name", "a.csv", table(rows), truth)

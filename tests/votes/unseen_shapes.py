@@ -89,7 +89,7 @@ def _corpora() -> None:
     shape("safety of conversations, four questions", "diverse.csv", table(rows), *(tally([Vote(str(r["item_id"]), r["rater_id"], r[q]) for r in rows]) for q in questions))
     v = votes(12, items=25, people=8, classes=("iron", "not"))
     place = {i: (f"t3_{rng.randint(10**5, 10**6)}", f"t1_{rng.randint(10**5, 10**6)}", text(rng), text(rng), rng.choice(["reddit", "twitter"]), rng.choice(["it", "fr", "de"])) for i in tally(v)}
-    people = {w: (rng.choice(["Male", "Female"]), str(rng.randint(19, 60)), rng.choice(["Italy", "France"])) for w in {x.annotator for x in v}}
+    people = {w: (rng.choice(["Male", "Female"]), str(rng.randint(19, 60)), rng.choice(["Italy", "France"])) for w in sorted({x.annotator for x in v})}
     rows = [{"": n, "post_id": place[x.item][0], "reply_id": place[x.item][1], "source": place[x.item][4], "level": 1.0, "language": place[x.item][5], "post": place[x.item][2], "reply": place[x.item][3], "annotator_id": f"user_{x.annotator}", "label": x.label, "Sex": people[x.annotator][0], "Age": people[x.annotator][1], "Nationality": people[x.annotator][2]} for n, x in enumerate(v)]
     shape("irony of replies to posts", "pico.csv", table(rows), {place[i][1]: c for i, c in tally(v).items()})
     v = votes(13, items=20, people=8, classes=("0", "1"))
@@ -318,7 +318,7 @@ def _daily() -> None:
     rare = [Vote(x.item, x.annotator, "yes" if rng.random() < 0.05 else "no") for x in votes(65, items=50, people=10, each=5)]
     shape("nearly all say no", "rare.csv", table(long_rows(rare, "post", "moderator", "remove")), tally(rare))
     sparse = votes(66, items=40, people=25, each=3, classes=("pos", "neg", "neu"))
-    hashed = {w_: "".join(rng.choice("0123456789abcdef") for _ in range(8)) for w_ in {x.annotator for x in sparse}}
+    hashed = {w_: "".join(rng.choice("0123456789abcdef") for _ in range(8)) for w_ in sorted({x.annotator for x in sparse})}
     coded = [Vote(x.item, hashed[x.annotator], x.label) for x in sparse]
     shape("a column per hashed annotator, mostly blank", "pivot.csv", table(wide_rows(coded, item="tweet")), tally(sparse))
     shape("a column per address", "pivot.csv", table(wide_rows([Vote(x.item, f"{x.annotator}@lab.org", x.label) for x in sparse], item="tweet")), tally(sparse))
