@@ -14,6 +14,7 @@ import hashlib
 import io
 import json
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -35,6 +36,7 @@ from pyarrow import parquet
 
 from batch_files import python2_batch, write_archive
 from limits import megabytes_at_peak, start_of_peak
+from sheet_files import HEADER, cells, strings, write_workbook
 from votewise import Votes, VotewiseError, overview, read_predictions, read_votes, score
 from votewise.data import load_chaosnli, load_lewidi, load_popquorn, open_features, open_images, open_texts
 from votewise.data.batches import read_cifar_batch
@@ -594,6 +596,42 @@ def read_hostile_tables(rng: random.Random, folder: Path) -> Iterator[str]:
         votes.subsample(rng.choice([1, 5, 10**7]), seed=0, replace=rng.random() < 0.5)
 
 
+def read_sheets(rng: random.Random, folder: Path) -> Iterator[str]:
+    """Workbooks whose XML is damaged, or written to do harm, and whose archive may be damaged, too."""
+    rows = "".join(
+        f'<row r="{row}"><c r="A{row}" t="s"><v>{row // 4}</v></c><c r="B{row}" t="s"><v>{10 + row % 2}</v></c></row>'
+        for row in range(2, rng.choice([6, 40]))
+    )
+    texts = "".join(f"<si><t>{text}</t></si>" for text in [*(f"i{number}" for number in range(10)), "cat", "dog"])
+    parts = cells(HEADER + rows, strings(texts))
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        name = rng.choice([*parts, "xl/worksheets/sheet1.xml"])
+        text = parts[name]
+        tags = [found.start() for found in re.finditer("<", text)]
+        place = rng.choice(tags or [0])
+        odd = [
+            "<row/>" * rng.choice([1, 1000, 600_000]),
+            "<c/>" * rng.choice([1, 1000, 600_000]),
+            f'<row r="{rng.choice([0, -1, 5, 1048576, 2**31, 2**32])}"><c><v>1</v></c></row>',
+            f'<row><c r="{rng.choice(["A1", "A0", "XFD1048576", "ZZZZ9", "1A", "A", "é1"])}" t="{rng.choice("snbed")}"><v>{rng.choice(["1", "-1", "9" * 20, "x", ""])}</v></c></row>',
+            f"<si><t>{'x' * rng.choice([1, 900_000])}</t></si>" * rng.choice([1, 5]),
+            '<dimension ref="A1:XFD1048576"/>',
+            '<sst count="4000000000">',
+            "<a>" * rng.choice([3, 300_000]),
+            "<!-- <c> -->",
+            "<![CDATA[<c r='XFD1048576'>]]>",
+            "&a;",
+            '<!DOCTYPE a [<!ENTITY a "aaaa">]>',
+            "\udcff",
+            "\0",
+        ]
+        parts[name] = text[:place] + rng.choice(odd) + text[place:] if rng.random() < 0.7 else text[:place]
+    path = write_workbook(folder / "votes.xlsx", parts)
+    path.write_bytes(damaged(path.read_bytes(), rng, sometimes=0.3))
+    read_votes(path, **rng.choice([{}, {"item": "item", "label": "label"}]), missing="drop", empty="drop")
+    yield "read"
+
+
 def _harm(columns: dict[str, list[Any]], rng: random.Random, *, nested: bool) -> None:  # noqa: C901  # a list of harms
     """Make one cell, one column or the names of columns harmful."""
     name, rows = rng.choice(list(columns)), len(columns["item"])
@@ -747,6 +785,7 @@ READERS: dict[str, Callable[[random.Random, Path], Iterator[str]]] = {
     "data-sets": read_data_sets,
     "models": read_models,
     "hostile-tables": read_hostile_tables,
+    "sheets": read_sheets,
     "readings": read_readings,
     "stored-results": read_stored_results,
 }

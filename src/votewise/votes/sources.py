@@ -41,6 +41,7 @@ from votewise.votes.layout import (
     table_suffix,
 )
 from votewise.votes.reading import Reading
+from votewise.votes.sheets import read_sheet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,6 +161,8 @@ def _advice(path: Path) -> str:
             return "Check that it is whole"
         case ".jsonl":
             return "Check that it is whole and UTF-8, with one JSON object per line"
+        case ".xlsx":
+            return "Check that it is whole, or save the sheet as CSV"
         case _:
             return f"{_CSV_ADVICE}, or name its encoding: encoding='latin-1' (--encoding latin-1)"
 
@@ -237,7 +240,7 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
             read = pl.read_ndjson if suffix == ".jsonl" else pl.read_json
             return _with_fields(read(io.BytesIO(content), infer_schema_length=None))
         if suffix == ".xlsx":
-            return _read_sheet(path)
+            return read_sheet(path)
         if layout is None:
             check_parquet(path)
             return None
@@ -292,19 +295,6 @@ def _decoded(path: Path, layout: Layout) -> pl.DataFrame:
     if layout.names:
         return table.rename(dict(zip(table.columns, layout.names, strict=True)))
     return table if layout.header_rows else table.rename(_numbered)
-
-
-def _read_sheet(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    try:
-        return pl.read_excel(path, infer_schema_length=None)
-    except ImportError:
-        raise InputError(
-            "reading .xlsx needs the package fastexcel",
-            "it is not installed",
-            "Install it with pip install fastexcel, or save the sheet as CSV",
-        ) from None
 
 
 def _scan(path: Path, layout: Layout | None, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame:
