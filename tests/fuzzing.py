@@ -56,6 +56,9 @@ MOST_SECONDS, MOST_MEGABYTES = 2.0, 1024.0
 HANGS = 120
 MOST_SHOWN = 20
 
+# Bytes of the largest files, about: what is written here takes time, too.
+_LARGEST = 1_000_000
+
 CELLS = ["", " ", "0", "1", "-1", "2", "1.0", "0.5", "1e308", "-0", "nan", "NaN", "NA", "inf", "null", "cat", "dog", "DOG", "é", "日本", "a,b", '"', "'", "\t", "\x00", "\ufeff", "=1+1", "9" * 25, "True", "[1, 2]", "{}", "1;2", "x" * 300]  # fmt: skip
 HEADERS = ["item", "task", "id", "annotator", "worker", "label", "rating", "cat", "dog", "cow", "", " ", "item ", "label", "text", "annotator_1", "annotator_2", "a", "0", "1", "__index_level_0__", "Unnamed: 0", "class"]  # fmt: skip
 SUFFIXES = [".csv", ".csv", ".tsv", ".jsonl", ".parquet", ".npy"]
@@ -635,15 +638,16 @@ def read_sheets(rng: random.Random, folder: Path) -> Iterator[str]:
 def _harm(columns: dict[str, list[Any]], rng: random.Random, *, nested: bool) -> None:  # noqa: C901  # a list of harms
     """Make one cell, one column or the names of columns harmful."""
     name, rows = rng.choice(list(columns)), len(columns["item"])
+    most = _LARGEST // rows if nested else _LARGEST // 3  # lines repeat the names of columns
     row = rng.randrange(rows)
     letter = rng.choice(["x", "_", "[", " ", "'", '"', ".", "-", "\u202e", "\x1b", "=", "é", "\\", "9", "\n", "日"])
     match rng.randrange(9 if nested else 7):
         case 0:
             columns[name][row] = letter * rng.choice([300, 5000, 200_000])
         case 1:
-            columns[letter * rng.choice([1, 300, 5000, 100_000])] = columns.pop(name)
+            columns[letter * min(rng.choice([1, 300, 5000, 100_000]), most)] = columns.pop(name)
         case 2:
-            depth = rng.choice([5, 100, 3000])
+            depth = min(rng.choice([5, 100, 3000]), _LARGEST // rows)
             cell = rng.choice(
                 ["[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth, "[1," * depth, "(" * depth]
             )
@@ -711,6 +715,8 @@ def _hostile_frame(columns: dict[str, list[Any]], rng: random.Random, *, in_memo
         table[rng.choice([*table, "other"])] = rng.choice(odd)()
     if rng.random() < 0.1:  # a few bytes that stand for millions of rows
         times = rng.choice([20_000, 300_000] if in_memory else [200_000, 3_000_000])
+        if in_memory or len(table) > 10:  # the metadata of many columns make a file large enough to hold what it says
+            times = min(times, 2_000_000 // len(table))
         table = {name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(times, np.int8)), ["a"]) for name in table}
     return pa.table(table)
 

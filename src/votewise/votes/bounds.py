@@ -28,7 +28,7 @@ _SMALL_UNPACKED = 2**25
 _MOST_CELLS = 32
 _SMALL_CELLS = 2**22
 
-# The texts of a Parquet file may unpack to as many times its size, and those of a small one to the second number.
+# The texts of a Parquet file, and the names of fields within fields, may unpack to as many times its size, and those of a small one to the second number.
 _MOST_TEXT = 100
 _SMALL_TEXT = 2**26
 
@@ -117,12 +117,7 @@ def check_json_table(content: bytes, *, lines: bool) -> None:
     keys = _keys(content)
     check_columns(len(keys))
     objects = content.count(b"{")
-    if objects * len(keys) > max(_MOST_PLACES * len(content), _SMALL_PLACES):
-        raise InputError(
-            "the objects of a JSON table must have the same keys",
-            f"{objects:,} have {len(keys):,} different ones",
-            "Make a long table of it, with one row per vote",
-        )
+    check_places(objects, len(keys), len(content))
     check_memory(4 * len(content) + 40 * objects * len(keys))
     if objects <= content.count(b"\n") + 1 and b"[" not in content:
         return
@@ -132,6 +127,26 @@ def check_json_table(content: bytes, *, lines: bool) -> None:
             f"the cells of a table may be nested {_MOST_NESTED} deep, and less where many are",
             f"those of {len(keys):,} keys are nested {depth} deep",
             "Make a long table of it, with one row per vote",
+        )
+
+
+def check_places(objects: int, keys: int, size: int) -> None:
+    """Refuse objects that have different keys: as a table, each has a place for each key."""
+    if objects * keys > max(_MOST_PLACES * size, _SMALL_PLACES):
+        raise InputError(
+            "the objects of a JSON table must have the same keys",
+            f"{objects:,} have {keys:,} different ones",
+            "Make a long table of it, with one row per vote",
+        )
+
+
+def check_names(letters: int, size: int) -> None:
+    """Refuse fields within fields whose names, as columns, would repeat a long outer name very often."""
+    if letters > max(_MOST_TEXT * size, _SMALL_TEXT):
+        raise InputError(
+            f"the names of fields within fields may have {_MOST_TEXT} letters for each byte of the table",
+            f"they have more than {max(_MOST_TEXT * size, _SMALL_TEXT):,}",
+            "Give the outer fields short names",
         )
 
 

@@ -23,6 +23,7 @@ from votewise.votes.bounds import (
     check_categories,
     check_cells,
     check_json_table,
+    check_names,
     check_parquet,
     check_room,
     check_short_rows,
@@ -238,7 +239,7 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
             # The engine takes other bytes for text, and fails where the text is used.
             content.decode()
             read = pl.read_ndjson if suffix == ".jsonl" else pl.read_json
-            return _with_fields(read(io.BytesIO(content), infer_schema_length=None))
+            return _with_fields(read(io.BytesIO(content), infer_schema_length=None), len(content))
         if suffix == ".xlsx":
             return read_sheet(path)
         if layout is None:
@@ -258,7 +259,7 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
         return _named(names, [pl.Series([cell or None for cell in column], dtype=pl.String) for column in columns])
 
 
-def _with_fields(frame: pl.DataFrame) -> pl.DataFrame:
+def _with_fields(frame: pl.DataFrame, size: int) -> pl.DataFrame:
     """A table in which the fields of objects are columns, unless the objects hold votes."""
     import polars as pl
 
@@ -269,6 +270,7 @@ def _with_fields(frame: pl.DataFrame) -> pl.DataFrame:
         for name, kind in frame.schema.items()
         if isinstance(kind, pl.Struct) and split_of(as_words(frame[name].head(500)).drop_nulls().to_list()) is None
     ]
+    check_names(sum(len(name) * len(frame.schema[name].fields) for name in records), size)  # type: ignore[attr-defined]
     for name in records:
         fields = [f"{name}.{field.name}" for field in frame.schema[name].fields]  # type: ignore[attr-defined]
         frame = frame.with_columns(pl.col(name).struct.rename_fields(fields)).unnest(name)
