@@ -47,6 +47,15 @@ BOMBS: dict[str, tuple[dict[str, str], str]] = {
         cells(f"<row>{SHARED}</row>", strings("<si><t>a</t></si>", ' count="1" uniqueCount="4000000000"')),
         "claims to have 4000000000 entries",
     ),
+    "rows out of order": (
+        cells('<row r="9"><c r="A9"><v>1</v></c></row><row r="2"><c r="A2"><v>1</v></c></row>'),
+        "rows are not in order",
+    ),
+    "rows out of order, named by themselves": (
+        cells(f'<row r="9">{VALUE}</row><row r="2">{VALUE}</row>'),
+        "rows are not in order",
+    ),
+    "a row before the first": (cells('<row r="0"><c r="A0"><v>1</v></c></row>'), "rows are not in order"),
     "styles": ({**cells(""), "xl/styles.xml": '<styleSheet><cellXfs count="4000000000"/></styleSheet>'}, "claims"),
     "entities": (
         {**cells(""), "xl/sharedStrings.xml": '<!DOCTYPE a [<!ENTITY a "aaaa">]><sst><si><t>&a;&a;</t></si></sst>'},

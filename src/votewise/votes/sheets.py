@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A sheet may unpack to as many times its size, and a small one to the second number of bytes. Cells may name the same
 # text again and again, which the second pair limits.
 _MOST_UNPACKED = 50
-_SMALL_UNPACKED = 2**23
+_SMALL_UNPACKED = 2**22
 _MOST_TEXT = 100
 _SMALL_TEXT = 2**26
 
@@ -138,9 +138,12 @@ class _Survey:
         ):
             return False
         if filled:
-            letters, rows = map(set, zip(*filled, strict=True))
-            self.columns = max(_column(name.decode()) for name in letters)
-            self.rows = max(map(int, rows))
+            letters, numbers = zip(*filled, strict=True)
+            rows = list(map(int, numbers))
+            if not rows[0] or rows != sorted(rows):
+                return False
+            self.columns = max(_column(name.decode()) for name in set(letters))
+            self.rows = rows[-1]
         self.named = part.count(b't="s"')
         self.longest = max(map(len, _TEXT.split(part)[1:]), default=0)
         return True
@@ -158,7 +161,9 @@ class _Survey:
                 if "r" in attributes:
                     row, column = _place(attributes["r"])
             elif kind in ("v", "is"):
-                self.rows, self.columns = max(self.rows, row), max(self.columns, column)
+                if row < max(self.rows, 1):  # a library takes the first and the last row for the ends of the table
+                    raise ValueError("its rows are not in order")
+                self.rows, self.columns = row, max(self.columns, column)
                 self.named += names
             elif kind == "row":
                 row, column = int(attributes.get("r", row + 1)), 0

@@ -237,7 +237,8 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
             content = read_unpacked(path)
             check_json_table(content, lines=suffix == ".jsonl")
             # The engine takes other bytes for text, and fails where the text is used.
-            content.decode()
+            if not content.isascii():
+                content.decode()
             read = pl.read_ndjson if suffix == ".jsonl" else pl.read_json
             return _with_fields(read(io.BytesIO(content), infer_schema_length=None), len(content))
         if suffix == ".xlsx":
