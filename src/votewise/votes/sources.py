@@ -271,7 +271,10 @@ def _with_fields(frame: pl.DataFrame, size: int) -> pl.DataFrame:
         for name, kind in frame.schema.items()
         if isinstance(kind, pl.Struct) and split_of(as_words(frame[name].head(500)).drop_nulls().to_list()) is None
     ]
-    check_names(sum(len(name) * len(frame.schema[name].fields) for name in records), size)  # type: ignore[attr-defined]
+    letters = 0
+    for name in records:
+        letters += len(name) * len(frame.schema[name].fields)  # type: ignore[attr-defined]
+    check_names(letters, size)
     for name in records:
         fields = [f"{name}.{field.name}" for field in frame.schema[name].fields]  # type: ignore[attr-defined]
         frame = frame.with_columns(pl.col(name).struct.rename_fields(fields)).unnest(name)
