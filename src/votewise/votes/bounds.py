@@ -203,11 +203,13 @@ def check_parquet(path: Path) -> None:
         check_cells(cells, size)
         if unpacked > max(_MOST_TEXT * size, _SMALL_TEXT):
             raise _too_long(size)
+        names = {file.schema.column(place).path for _, place, _, _ in texts}
         total = 0
-        for text in texts:
-            total += _letters(path, *text, max(_MOST_TEXT * size, _SMALL_TEXT) - total)
-            if total > max(_MOST_TEXT * size, _SMALL_TEXT):
-                raise _too_long(size)
+        with parquet.ParquetFile(path, read_dictionary=sorted(names)) as packed:
+            for text in texts:
+                total += _letters(file, packed, *text, max(_MOST_TEXT * size, _SMALL_TEXT) - total)
+                if total > max(_MOST_TEXT * size, _SMALL_TEXT):
+                    raise _too_long(size)
 
 
 def _too_long(size: int) -> InputError:
@@ -218,34 +220,38 @@ def _too_long(size: int) -> InputError:
     )
 
 
-def _letters(path: Path, group: int, place: int, longest: int, by_difference: bool, most: int) -> int:
-    """The bytes of a chunk's texts, or more than `most`."""
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path) as file:
-        column, values = file.schema.column(place), file.metadata.row_group(group).column(place).num_values
+def _letters(
+    file: parquet.ParquetFile,
+    packed: parquet.ParquetFile,
+    group: int,
+    place: int,
+    longest: int,
+    by_difference: bool,
+    most: int,
+) -> int:
+    """The bytes of a chunk's texts, or more than `most`; `packed` is the same file, with texts as dictionaries."""
+    column, values = file.schema.column(place), file.metadata.row_group(group).column(place).num_values
     if not by_difference:
-        longest = _longest_entry(path, group, column.path) or longest
+        longest = _longest_entry(packed, group, column.path) or longest
         if longest * values <= _SMALL_TEXT:
             return longest * values
     if column.max_repetition_level:  # a single row may hold all values
         return most + 1
     found = 0
-    with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(max(_SMALL_TEXT // longest, 1), row_groups=[group], columns=[column.path]):
-            found += batch.nbytes
-            if found > most:
-                break
+    for batch in file.iter_batches(max(_SMALL_TEXT // longest, 1), row_groups=[group], columns=[column.path]):
+        found += batch.nbytes
+        if found > most:
+            break
     return found
 
 
-def _longest_entry(path: Path, group: int, column: str) -> int | None:
+def _longest_entry(packed: parquet.ParquetFile, group: int, column: str) -> int | None:
     """The length of the longest text in a column's dictionary; None if it has none, or stands within lists."""
     import pyarrow.compute as pc  # type: ignore[import-untyped]
-    from pyarrow import parquet, types
+    from pyarrow import types
 
-    with parquet.ParquetFile(path, read_dictionary=[column]) as file:
-        first = next(file.iter_batches(1, row_groups=[group], columns=[column]), None)
+    # Threads take longer to start than this takes.
+    first = next(packed.iter_batches(1, row_groups=[group], columns=[column], use_threads=False), None)
     cells = None if first is None or not first.num_columns else first.column(0)
     if cells is None or not types.is_dictionary(cells.type):
         return None
