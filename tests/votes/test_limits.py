@@ -233,6 +233,23 @@ def test_kinds_that_only_other_libraries_know_are_refused(tmp_path: Path) -> Non
         refused("the label column must hold text or numbers", source, item="item", label="more")
 
 
+class Scribbles(pa.ExtensionType):
+    """A kind of text that some other library has added."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.string(), "another.scribbles")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+def test_texts_whose_kind_nobody_here_knows_are_refused() -> None:
+    more = pa.ExtensionArray.from_storage(Scribbles(), pa.array(list("pqpp")))
+    table = pa.table({"item": ["a", "a", "b", "b"], "annotator": list("xyxy"), "label": list("pqpp"), "more": more})
+    assert read_votes(table).classes == ("p", "q")
+    refused("the label column must hold text or numbers", table, item="item", label="more")
+
+
 # --- many classes and columns
 
 
