@@ -557,7 +557,7 @@ def read_hostile_tables(rng: random.Random, folder: Path) -> Iterator[str]:
     elif kind == ".parquet" or kind == "frame":
         frame = _hostile_frame(columns, rng, in_memory=kind == "frame")
         if kind == ".parquet":
-            parquet.write_table(frame, source, **_ways_of_parquet(rng, len(frame)))
+            parquet.write_table(frame, source, **_ways_of_parquet(rng, frame.num_rows * frame.num_columns))
             source.write_bytes(damaged(source.read_bytes(), rng, sometimes=0.2))
         else:
             source = rng.choice([frame, lambda: frame.to_pandas(), lambda: pl.from_arrow(frame)])
@@ -721,12 +721,12 @@ def _hostile_frame(columns: dict[str, list[Any]], rng: random.Random, *, in_memo
     return pa.table(table)
 
 
-def _ways_of_parquet(rng: random.Random, rows: int) -> dict[str, Any]:
+def _ways_of_parquet(rng: random.Random, cells: int) -> dict[str, Any]:
     dictionary = rng.random() < 0.7
     return {
         "use_dictionary": dictionary,
         "compression": rng.choice(["none", "snappy", "zstd", "gzip", "brotli"]),
-        "row_group_size": None if rows > 3000 else rng.choice([None, 7, 1000]),
+        "row_group_size": None if cells > 100_000 else rng.choice([None, 7, 1000]),
         "data_page_version": rng.choice(["1.0", "2.0"]),
         "write_statistics": rng.random() < 0.7,
     }
