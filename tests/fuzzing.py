@@ -14,6 +14,7 @@ import hashlib
 import io
 import json
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -35,6 +36,7 @@ from pyarrow import parquet
 
 from batch_files import python2_batch, write_archive
 from limits import megabytes_at_peak, start_of_peak
+from sheet_files import HEADER, cells, strings, write_workbook
 from votewise import Votes, VotewiseError, overview, read_predictions, read_votes, score
 from votewise.data import load_chaosnli, load_lewidi, load_popquorn, open_features, open_images, open_texts
 from votewise.data.batches import read_cifar_batch
@@ -53,6 +55,9 @@ EXPORTS = Path(__file__).parent / "votes" / "exports" / "samples"
 MOST_SECONDS, MOST_MEGABYTES = 2.0, 1024.0
 HANGS = 120
 MOST_SHOWN = 20
+
+# Bytes of the largest files, about: what is written here takes time, too.
+_LARGEST = 1_000_000
 
 CELLS = ["", " ", "0", "1", "-1", "2", "1.0", "0.5", "1e308", "-0", "nan", "NaN", "NA", "inf", "null", "cat", "dog", "DOG", "é", "日本", "a,b", '"', "'", "\t", "\x00", "\ufeff", "=1+1", "9" * 25, "True", "[1, 2]", "{}", "1;2", "x" * 300]  # fmt: skip
 HEADERS = ["item", "task", "id", "annotator", "worker", "label", "rating", "cat", "dog", "cow", "", " ", "item ", "label", "text", "annotator_1", "annotator_2", "a", "0", "1", "__index_level_0__", "Unnamed: 0", "class"]  # fmt: skip
@@ -552,7 +557,7 @@ def read_hostile_tables(rng: random.Random, folder: Path) -> Iterator[str]:
     elif kind == ".parquet" or kind == "frame":
         frame = _hostile_frame(columns, rng, in_memory=kind == "frame")
         if kind == ".parquet":
-            parquet.write_table(frame, source, **_ways_of_parquet(rng, len(frame)))
+            parquet.write_table(frame, source, **_ways_of_parquet(rng, frame.num_rows * frame.num_columns))
             source.write_bytes(damaged(source.read_bytes(), rng, sometimes=0.2))
         else:
             source = rng.choice([frame, lambda: frame.to_pandas(), lambda: pl.from_arrow(frame)])
@@ -594,18 +599,55 @@ def read_hostile_tables(rng: random.Random, folder: Path) -> Iterator[str]:
         votes.subsample(rng.choice([1, 5, 10**7]), seed=0, replace=rng.random() < 0.5)
 
 
+def read_sheets(rng: random.Random, folder: Path) -> Iterator[str]:
+    """Workbooks whose XML is damaged, or written to do harm, and whose archive may be damaged, too."""
+    rows = "".join(
+        f'<row r="{row}"><c r="A{row}" t="s"><v>{row // 4}</v></c><c r="B{row}" t="s"><v>{10 + row % 2}</v></c></row>'
+        for row in range(2, rng.choice([6, 40]))
+    )
+    texts = "".join(f"<si><t>{text}</t></si>" for text in [*(f"i{number}" for number in range(10)), "cat", "dog"])
+    parts = cells(HEADER + rows, strings(texts))
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        name = rng.choice([*parts, "xl/worksheets/sheet1.xml"])
+        text = parts[name]
+        tags = [found.start() for found in re.finditer("<", text)]
+        place = rng.choice(tags or [0])
+        odd = [
+            "<row/>" * rng.choice([1, 1000, 600_000]),
+            "<c/>" * rng.choice([1, 1000, 600_000]),
+            f'<row r="{rng.choice([0, -1, 5, 1048576, 2**31, 2**32])}"><c><v>1</v></c></row>',
+            f'<row><c r="{rng.choice(["A1", "A0", "XFD1048576", "ZZZZ9", "1A", "A", "é1"])}" t="{rng.choice("snbed")}"><v>{rng.choice(["1", "-1", "9" * 20, "x", ""])}</v></c></row>',
+            f"<si><t>{'x' * rng.choice([1, 900_000])}</t></si>" * rng.choice([1, 5]),
+            '<dimension ref="A1:XFD1048576"/>',
+            '<sst count="4000000000">',
+            "<a>" * rng.choice([3, 300_000]),
+            "<!-- <c> -->",
+            "<![CDATA[<c r='XFD1048576'>]]>",
+            "&a;",
+            '<!DOCTYPE a [<!ENTITY a "aaaa">]>',
+            "\udcff",
+            "\0",
+        ]
+        parts[name] = text[:place] + rng.choice(odd) + text[place:] if rng.random() < 0.7 else text[:place]
+    path = write_workbook(folder / "votes.xlsx", parts)
+    path.write_bytes(damaged(path.read_bytes(), rng, sometimes=0.3))
+    read_votes(path, **rng.choice([{}, {"item": "item", "label": "label"}]), missing="drop", empty="drop")
+    yield "read"
+
+
 def _harm(columns: dict[str, list[Any]], rng: random.Random, *, nested: bool) -> None:  # noqa: C901  # a list of harms
     """Make one cell, one column or the names of columns harmful."""
     name, rows = rng.choice(list(columns)), len(columns["item"])
+    most = _LARGEST // rows if nested else _LARGEST // 3  # lines repeat the names of columns
     row = rng.randrange(rows)
     letter = rng.choice(["x", "_", "[", " ", "'", '"', ".", "-", "\u202e", "\x1b", "=", "é", "\\", "9", "\n", "日"])
     match rng.randrange(9 if nested else 7):
         case 0:
             columns[name][row] = letter * rng.choice([300, 5000, 200_000])
         case 1:
-            columns[letter * rng.choice([1, 300, 5000, 100_000])] = columns.pop(name)
+            columns[letter * min(rng.choice([1, 300, 5000, 100_000]), most)] = columns.pop(name)
         case 2:
-            depth = rng.choice([5, 100, 3000])
+            depth = min(rng.choice([5, 100, 3000]), _LARGEST // rows)
             cell = rng.choice(
                 ["[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth, "[1," * depth, "(" * depth]
             )
@@ -673,16 +715,18 @@ def _hostile_frame(columns: dict[str, list[Any]], rng: random.Random, *, in_memo
         table[rng.choice([*table, "other"])] = rng.choice(odd)()
     if rng.random() < 0.1:  # a few bytes that stand for millions of rows
         times = rng.choice([20_000, 300_000] if in_memory else [200_000, 3_000_000])
+        if in_memory or len(table) > 10:  # the metadata of many columns make a file large enough to hold what it says
+            times = min(times, 2_000_000 // len(table))
         table = {name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(times, np.int8)), ["a"]) for name in table}
     return pa.table(table)
 
 
-def _ways_of_parquet(rng: random.Random, rows: int) -> dict[str, Any]:
+def _ways_of_parquet(rng: random.Random, cells: int) -> dict[str, Any]:
     dictionary = rng.random() < 0.7
     return {
         "use_dictionary": dictionary,
         "compression": rng.choice(["none", "snappy", "zstd", "gzip", "brotli"]),
-        "row_group_size": None if rows > 3000 else rng.choice([None, 7, 1000]),
+        "row_group_size": None if cells > 100_000 else rng.choice([None, 7, 1000]),
         "data_page_version": rng.choice(["1.0", "2.0"]),
         "write_statistics": rng.random() < 0.7,
     }
@@ -747,6 +791,7 @@ READERS: dict[str, Callable[[random.Random, Path], Iterator[str]]] = {
     "data-sets": read_data_sets,
     "models": read_models,
     "hostile-tables": read_hostile_tables,
+    "sheets": read_sheets,
     "readings": read_readings,
     "stored-results": read_stored_results,
 }

@@ -249,6 +249,20 @@ def test_results_come_back_as_they_were(results: Results, tmp_path: Path) -> Non
     assert contents(tmp_path) == files
 
 
+@pytest.mark.parametrize("name", ["votes", "seeds", "number_places", "numbers"])
+def test_batches_whose_arrays_do_not_fit_together(name: str, results: Results, tmp_path: Path) -> None:
+    """Records that somebody else wrote, with the right checksums: one array is not there, or is of another shape."""
+    add_batch(results, tmp_path / "whole")
+    store = RecordStore(tmp_path / "whole")
+    (record,) = store.read_all()[0]
+    for number, odd in enumerate(({}, {name: np.zeros((2, 0))})):
+        rest = {other: array for other, array in record.arrays.items() if other != name}
+        folder = tmp_path / str(number)
+        RecordStore(folder).write(replace(record, arrays={**rest, **odd}))
+        with pytest.raises(InputError, match="must be undamaged, but its arrays do not fit together"):
+            read_results(folder)
+
+
 def test_what_else_runs_differ_in_comes_back(results: Results, tmp_path: Path) -> None:
     """Runs on other data sets, with other items and classes, which were scored on items that are kept as well."""
     first = results.take(results.rows(votes=None, hold=1))

@@ -26,6 +26,7 @@ from votewise._json import NestedError, nesting, parse_json
 from votewise.votes import Reading
 
 LONG = "item,annotator,label\n"
+TURK = "HITId,AssignmentId,WorkerId,Answer.taskAnswers\n"
 PLAIN = {"item": "item", "annotator": "annotator", "label": "label"}
 
 # Little beside what these files took before: gibibytes, minutes, or the process.
@@ -103,6 +104,50 @@ def test_lines_that_are_nested_a_little_are_read(tmp_path: Path) -> None:
     votes = read_votes(written(tmp_path / "a.jsonl", "\n".join(lines)), form="lists", item="item", label="labels")
     assert votes.counts is not None
     assert votes.counts.tolist() == [[1, 1]] * 8
+
+
+def test_exports_whose_records_have_keys_of_their_own(tmp_path: Path) -> None:
+    """As a table each record has a place for each key: 300 kB took a gibibyte, and 3 MB a hundred."""
+    rows = [{"id": row, "annotator": 1, "annotation_id": row, "lead_time": 1, f"k{row}": "a"} for row in range(8000)]
+    refused("must have the same keys", written(tmp_path / "a.json", json.dumps(rows)))
+    lines = "\n".join(map(json.dumps, rows))
+    refused("must have the same keys", written(tmp_path / "a.jsonl", lines), format="label-studio-min")
+    cells = "".join(f'h{row // 3},a{row},w{row % 7},"[{{""k{row}"": ""x""}}]"\n' for row in range(8000))
+    refused("must have the same keys", written(tmp_path / "a.csv", f"{TURK}{cells}"))
+
+
+def test_exports_whose_names_repeat_a_long_one(tmp_path: Path) -> None:
+    """Each answer's name began with those of all around it: 700 kB took all memory, and the engine panicked."""
+    deep: Any = {f"k{number}": "a" for number in range(4000)}
+    for _ in range(20):
+        deep = {"x" * 10_000: deep}
+    answers = json.dumps([deep]).replace('"', '""')
+    rows = "".join(f'h,a{row},w{row},"{answers}"\n' for row in range(3))
+    refused("fields within fields", written(tmp_path / "a.csv", TURK + rows))
+    line = json.dumps({"item": 1, "x" * 300_000: {f"k{number}": -1.5 for number in range(20_000)}})
+    refused("fields within fields", written(tmp_path / "a.jsonl", f"{line}\n{line}\n"))
+
+
+def test_exports_whose_records_have_questions_of_their_own(tmp_path: Path) -> None:
+    """Questions, labels and items of their own for each record, and a metadata.json that claims 65,535 classes."""
+    tasks = [
+        {
+            "id": task,
+            "data": {f"d{task}": 1},
+            "annotations": [
+                {"id": task, "completed_by": 1, "result": [{"from_name": f"q{task}", "value": {"choices": ["a"]}}]}
+            ],
+        }
+        for task in range(20_000)
+    ]
+    refused("one question must be the one", written(tmp_path / "a.json", json.dumps(tasks)))
+    written(tmp_path / "metadata.json", json.dumps({"n_classes": 65_535}))
+    answers = json.dumps({f"i{item}": {"a": 1, "b": 2} for item in range(8000)})
+    refused("many items share", written(tmp_path / "answers.json", answers))
+    records = [
+        {"id": row, "votes": [{"worker": "a", f"k{row}": "x"}, {"worker": "b", f"l{row}": "x"}]} for row in range(9000)
+    ]
+    refused("one question must be the one", written(tmp_path / "a.json", json.dumps(records)))
 
 
 @pytest.mark.parametrize("text", ["[" * 65 + "]" * 65, '{"a":' * 100_000, '["]",' * 900 + "1" + "]" * 900])
@@ -186,6 +231,23 @@ def test_kinds_that_only_other_libraries_know_are_refused(tmp_path: Path) -> Non
     for source in (table, tmp_path / "a.parquet"):
         assert read_votes(source).classes == ("p", "q")
         refused("the label column must hold text or numbers", source, item="item", label="more")
+
+
+class Scribbles(pa.ExtensionType):
+    """A kind of text that some other library has added."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.string(), "another.scribbles")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+def test_texts_whose_kind_nobody_here_knows_are_refused() -> None:
+    more = pa.ExtensionArray.from_storage(Scribbles(), pa.array(list("pqpp")))
+    table = pa.table({"item": ["a", "a", "b", "b"], "annotator": list("xyxy"), "label": list("pqpp"), "more": more})
+    assert read_votes(table).classes == ("p", "q")
+    refused("the label column must hold text or numbers", table, item="item", label="more")
 
 
 # --- many classes and columns

@@ -6,13 +6,13 @@ import importlib.util
 import json
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
 
+from sheet_files import cells, write_workbook
 from votewise import InputError, read_votes
 
 from .outcomes import as_truth
@@ -70,27 +70,10 @@ def test_standard_input(form: str) -> None:
 
 
 def _sheet(path: Path, rows: list[list[str]]) -> Path:
-    """The least that is a workbook."""
-
     def cell(text: str) -> str:
         return f'<c t="inlineStr"><is><t>{escape(text)}</t></is></c>'
 
-    cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    parts = {
-        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kind}.worksheet+xml"/></Types>',
-        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="Votes" sheetId="1" r:id="rId1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData></worksheet>',
-    }
-    with zipfile.ZipFile(path, "w") as file:
-        for name, content in parts.items():
-            file.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{content}')
-    return path
+    return write_workbook(path, cells("".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)))
 
 
 def test_sheets_are_read_where_a_reader_is_installed(tmp_path: Path) -> None:

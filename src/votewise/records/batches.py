@@ -263,7 +263,11 @@ def _batch_of_record(record: RunRecord, store: RecordStore) -> Batch:
     form, after = record.config["form"], record.config.get("after", [])
     if form not in (1, FORM) or not isinstance(after, list):
         raise InputError(where, f"the form of {record.run_id} is {form!r}", "Read them with a newer votewise")
-    return Batch(record.run_id, tuple(map(str, after)), _results_of_batch(record))
+    try:
+        return Batch(record.run_id, tuple(map(str, after)), _results_of_batch(record))
+    # Arrays that are not there, or of another shape or kind than the others.
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
+        raise DamagedRecordError(store.folder / record.run_id, f"its arrays do not fit together ({error})") from None
 
 
 def _batch_arrays(results: Results) -> dict[str, Array]:
@@ -333,6 +337,8 @@ def _results_of_batch(record: RunRecord) -> Results:
                 shared[rest] = array
         elif not rest and kind.endswith(_LOG_PROBS):
             predicted[kind.removesuffix(_LOG_PROBS)] = _of_runs(name, arrays)
+    if any(len(column) != len(arrays["seeds"]) for column in factors.values()):
+        raise ValueError("they are of different numbers of runs")
     pairs: Any = record.config.get("pairs", [group for group in between if group != _NOT_OF_PAIRS])
     names = arrays["number_names"].tolist()
     if record.config["form"] == 1:

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from votewise._errors import InputError
 from votewise._json import nesting
 
@@ -28,7 +30,8 @@ _SMALL_UNPACKED = 2**25
 _MOST_CELLS = 32
 _SMALL_CELLS = 2**22
 
-# The texts of a Parquet file may unpack to as many times its size, and those of a small one to the second number.
+# The texts of a Parquet file, and the names of fields within fields, may unpack to as many times its size, and those of
+# a small one to the second number.
 _MOST_TEXT = 100
 _SMALL_TEXT = 2**26
 
@@ -54,6 +57,7 @@ _ARROW = (900 * _MEGABYTE, 170 * _MEGABYTE)
 _LEAST_ROOM = 160 * _MEGABYTE  # what its threads take to look at the first rows of any table
 
 _KEYS = re.compile(rb'("(?:[^"\\\n]++|\\[^\n])*+"?+)[ \t\r]*+(:?+)')
+_START_OF_LINES = 2**16
 _BLOCK = 2**20
 _PART = 2**24
 
@@ -116,15 +120,10 @@ def check_json_table(content: bytes, *, lines: bool) -> None:
     """
     keys = _keys(content)
     check_columns(len(keys))
-    objects = content.count(b"{")
-    if objects * len(keys) > max(_MOST_PLACES * len(content), _SMALL_PLACES):
-        raise InputError(
-            "the objects of a JSON table must have the same keys",
-            f"{objects:,} have {len(keys):,} different ones",
-            "Make a long table of it, with one row per vote",
-        )
+    objects = _times(content, "{")
+    check_places(objects, len(keys), len(content))
     check_memory(4 * len(content) + 40 * objects * len(keys))
-    if objects <= content.count(b"\n") + 1 and b"[" not in content:
+    if objects <= _times(content, "\n") + 1 and b"[" not in content:
         return
     depth = nesting(content, lines=lines) - (not lines)
     if depth > _MOST_NESTED or depth**2 * len(keys) > _MOST_NESTED_KEYS:
@@ -135,11 +134,31 @@ def check_json_table(content: bytes, *, lines: bool) -> None:
         )
 
 
+def check_places(objects: int, keys: int, size: int) -> None:
+    """Refuse objects that have different keys: as a table, each has a place for each key."""
+    if objects * keys > max(_MOST_PLACES * size, _SMALL_PLACES):
+        raise InputError(
+            "the objects of a JSON table must have the same keys",
+            f"{objects:,} have {keys:,} different ones",
+            "Make a long table of it, with one row per vote",
+        )
+
+
+def check_names(letters: int, size: int) -> None:
+    """Refuse fields within fields whose names, as columns, would repeat a long outer name very often."""
+    if letters > max(_MOST_TEXT * size, _SMALL_TEXT):
+        raise InputError(
+            f"the names of fields within fields may have {_MOST_TEXT} letters for each byte of the table",
+            f"they have more than {max(_MOST_TEXT * size, _SMALL_TEXT):,}",
+            "Give the outer fields short names",
+        )
+
+
 def _keys(content: bytes) -> set[bytes]:
     """The different keys of objects, or more than a table may have."""
-    start = {text for text, colon in _KEYS.findall(content[:_BLOCK]) if colon}
+    start = {text for text, colon in _KEYS.findall(content[:_START_OF_LINES]) if colon}
     # Most tables have the same few keys in each line. If they account for all colons, there are no others.
-    if len(start) < 50 and content.count(b":") == sum(content.count(key + b":") for key in start):
+    if len(start) < 50 and _times(content, ":") == sum(content.count(key + b":") for key in start):
         return start
     place = 0
     while place < len(content) and len(start) <= MOST_COLUMNS:
@@ -148,6 +167,11 @@ def _keys(content: bytes) -> set[bytes]:
         start.update(text for text, colon in _KEYS.findall(content[place:end]) if colon)
         place = end
     return start
+
+
+def _times(content: bytes, letter: str) -> int:
+    """How often a letter occurs; four times as fast as the method of bytes where it often does."""
+    return int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == ord(letter)))
 
 
 def check_parquet(path: Path) -> None:
@@ -179,11 +203,13 @@ def check_parquet(path: Path) -> None:
         check_cells(cells, size)
         if unpacked > max(_MOST_TEXT * size, _SMALL_TEXT):
             raise _too_long(size)
+        names = {file.schema.column(place).path for _, place, _, _ in texts}
         total = 0
-        for text in texts:
-            total += _letters(path, *text, max(_MOST_TEXT * size, _SMALL_TEXT) - total)
-            if total > max(_MOST_TEXT * size, _SMALL_TEXT):
-                raise _too_long(size)
+        with parquet.ParquetFile(path, read_dictionary=sorted(names)) as packed:
+            for text in texts:
+                total += _letters(file, packed, *text, max(_MOST_TEXT * size, _SMALL_TEXT) - total)
+                if total > max(_MOST_TEXT * size, _SMALL_TEXT):
+                    raise _too_long(size)
 
 
 def _too_long(size: int) -> InputError:
@@ -194,34 +220,38 @@ def _too_long(size: int) -> InputError:
     )
 
 
-def _letters(path: Path, group: int, place: int, longest: int, by_difference: bool, most: int) -> int:
-    """The bytes of a chunk's texts, or more than `most`."""
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path) as file:
-        column, values = file.schema.column(place), file.metadata.row_group(group).column(place).num_values
+def _letters(
+    file: parquet.ParquetFile,
+    packed: parquet.ParquetFile,
+    group: int,
+    place: int,
+    longest: int,
+    by_difference: bool,
+    most: int,
+) -> int:
+    """The bytes of a chunk's texts, or more than `most`; `packed` is the same file, with texts as dictionaries."""
+    column, values = file.schema.column(place), file.metadata.row_group(group).column(place).num_values
     if not by_difference:
-        longest = _longest_entry(path, group, column.path) or longest
+        longest = _longest_entry(packed, group, column.path) or longest
         if longest * values <= _SMALL_TEXT:
             return longest * values
     if column.max_repetition_level:  # a single row may hold all values
         return most + 1
     found = 0
-    with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(max(_SMALL_TEXT // longest, 1), row_groups=[group], columns=[column.path]):
-            found += batch.nbytes
-            if found > most:
-                break
+    for batch in file.iter_batches(max(_SMALL_TEXT // longest, 1), row_groups=[group], columns=[column.path]):
+        found += batch.nbytes
+        if found > most:
+            break
     return found
 
 
-def _longest_entry(path: Path, group: int, column: str) -> int | None:
+def _longest_entry(packed: parquet.ParquetFile, group: int, column: str) -> int | None:
     """The length of the longest text in a column's dictionary; None if it has none, or stands within lists."""
     import pyarrow.compute as pc  # type: ignore[import-untyped]
-    from pyarrow import parquet, types
+    from pyarrow import types
 
-    with parquet.ParquetFile(path, read_dictionary=[column]) as file:
-        first = next(file.iter_batches(1, row_groups=[group], columns=[column]), None)
+    # Threads take longer to start than this takes.
+    first = next(packed.iter_batches(1, row_groups=[group], columns=[column], use_threads=False), None)
     cells = None if first is None or not first.num_columns else first.column(0)
     if cells is None or not types.is_dictionary(cells.type):
         return None

@@ -23,6 +23,7 @@ from votewise.votes.bounds import (
     check_categories,
     check_cells,
     check_json_table,
+    check_names,
     check_parquet,
     check_room,
     check_short_rows,
@@ -41,6 +42,7 @@ from votewise.votes.layout import (
     table_suffix,
 )
 from votewise.votes.reading import Reading
+from votewise.votes.sheets import read_sheet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,6 +162,8 @@ def _advice(path: Path) -> str:
             return "Check that it is whole"
         case ".jsonl":
             return "Check that it is whole and UTF-8, with one JSON object per line"
+        case ".xlsx":
+            return "Check that it is whole, or save the sheet as CSV"
         case _:
             return f"{_CSV_ADVICE}, or name its encoding: encoding='latin-1' (--encoding latin-1)"
 
@@ -233,11 +237,12 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
             content = read_unpacked(path)
             check_json_table(content, lines=suffix == ".jsonl")
             # The engine takes other bytes for text, and fails where the text is used.
-            content.decode()
+            if not content.isascii():
+                content.decode()
             read = pl.read_ndjson if suffix == ".jsonl" else pl.read_json
-            return _with_fields(read(io.BytesIO(content), infer_schema_length=None))
+            return _with_fields(read(io.BytesIO(content), infer_schema_length=None), len(content))
         if suffix == ".xlsx":
-            return _read_sheet(path)
+            return read_sheet(path)
         if layout is None:
             check_parquet(path)
             return None
@@ -255,7 +260,7 @@ def _rows(path: Path, layout: Layout | None) -> pl.DataFrame | None:
         return _named(names, [pl.Series([cell or None for cell in column], dtype=pl.String) for column in columns])
 
 
-def _with_fields(frame: pl.DataFrame) -> pl.DataFrame:
+def _with_fields(frame: pl.DataFrame, size: int) -> pl.DataFrame:
     """A table in which the fields of objects are columns, unless the objects hold votes."""
     import polars as pl
 
@@ -266,6 +271,10 @@ def _with_fields(frame: pl.DataFrame) -> pl.DataFrame:
         for name, kind in frame.schema.items()
         if isinstance(kind, pl.Struct) and split_of(as_words(frame[name].head(500)).drop_nulls().to_list()) is None
     ]
+    letters = 0
+    for name in records:
+        letters += len(name) * len(frame.schema[name].fields)  # type: ignore[attr-defined]
+    check_names(letters, size)
     for name in records:
         fields = [f"{name}.{field.name}" for field in frame.schema[name].fields]  # type: ignore[attr-defined]
         frame = frame.with_columns(pl.col(name).struct.rename_fields(fields)).unnest(name)
@@ -292,19 +301,6 @@ def _decoded(path: Path, layout: Layout) -> pl.DataFrame:
     if layout.names:
         return table.rename(dict(zip(table.columns, layout.names, strict=True)))
     return table if layout.header_rows else table.rename(_numbered)
-
-
-def _read_sheet(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    try:
-        return pl.read_excel(path, infer_schema_length=None)
-    except ImportError:
-        raise InputError(
-            "reading .xlsx needs the package fastexcel",
-            "it is not installed",
-            "Install it with pip install fastexcel, or save the sheet as CSV",
-        ) from None
 
 
 def _scan(path: Path, layout: Layout | None, columns: Sequence[str] | None, few: Sequence[str]) -> pl.LazyFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from votewise._checks import first_few
 from votewise._errors import InputError
 from votewise._json import parse_json
+from votewise.votes.bounds import check_places
 from votewise.votes.exports.answers import NOBODY, Answer, answers_frame, seconds, votes_of
 from votewise.votes.exports.asked import (
     Asked,
@@ -27,6 +28,9 @@ from votewise.votes.tally import as_text
 
 if TYPE_CHECKING:
     import polars as pl
+
+# The bytes of a name and a value, of which each has a comma and a colon beside it.
+_LEAST_FIELD = 6
 
 _TITLE = "Label Studio export"
 
@@ -73,6 +77,7 @@ def read_short_tree(tree: Tree, asked: Asked) -> Votes:
 
     assert isinstance(tree, list)
     names = list(dict.fromkeys(name for record in tree for name in record))
+    check_places(len(tree), len(names), _LEAST_FIELD * sum(map(len, tree)))
     columns = {name: [_cell(record.get(name)) for record in tree] for name in names}
     with engine_errors("the export"):
         table = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)).lazy()

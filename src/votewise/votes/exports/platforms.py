@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from votewise._errors import InputError
 from votewise._json import parse_json
+from votewise.votes.bounds import check_names, check_places
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
 
@@ -197,13 +198,22 @@ def unfold(frame: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     records = []
-    for cell in frame[TASK_ANSWERS].cast(pl.String).to_list():
+    letters = 0
+    cells = frame[TASK_ANSWERS].cast(pl.String).to_list()
+    size = sum(len(cell or "") for cell in cells)
+    for cell in cells:
         try:
             found = parse_json(cell or "[]")
         except ValueError:
             return frame
-        records.append(dict(_leaves("Answer", found[0] if isinstance(found, list) and found else found)))
+        record = {}
+        for name, value in _leaves("Answer", found[0] if isinstance(found, list) and found else found):
+            record[name] = value
+            letters += len(name)
+            check_names(letters, size)
+        records.append(record)
     names = list(dict.fromkeys(name for record in records for name in record))
+    check_places(len(records), len(names), size)
     answers = {name: [record.get(name) for record in records] for name in names if name not in frame.columns}
     return frame.drop(TASK_ANSWERS).with_columns(
         pl.Series(name, cells, dtype=pl.String) for name, cells in answers.items()
