@@ -10,8 +10,9 @@ one room to another, and how long `votewise --help` takes. A room is a package r
   `_checks`.
 - Times are of the processor, the least of several runs.
 
-This takes half a minute; --toy measures everything once, on less data. SOURCE is a `src/votewise` to count lines and
-callers in; walks and times are always those of the votewise that Python imports.
+This takes half a minute; --toy measures everything once, on less data. --map FILE only writes docs/map.md, every file
+with the first sentences of its docstring. SOURCE is a `src/votewise` to count lines and callers in; walks and times are
+always those of the votewise that Python imports.
 """
 
 from __future__ import annotations
@@ -84,6 +85,26 @@ def measured_rooms(source: Path) -> dict[str, Room]:
     return rooms
 
 
+def house_map(source: Path) -> str:
+    """Every file of the house with the first paragraph of its docstring, in Markdown, room by room."""
+    lines = [
+        "# Every file in a line",
+        "",
+        "What each file of `src/votewise` holds, from its docstring; written by",
+        "`python benchmarks/house.py --map docs/map.md`. [CONTRIBUTING.md](../CONTRIBUTING.md) says what the rooms may",
+        "import, [design.md](design.md) how a vote goes through them.",
+    ]
+    paths = sorted(source.rglob("*.py"), key=lambda path: (len(path.relative_to(source).parts) > 1, path))
+    room = None
+    for path in paths:
+        about = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n\n")[0]
+        if (of := room_of(path, source)) != room:
+            room = of
+            lines += ["", f"## {room or 'outside rooms'}", ""]
+        lines.append(f"- `{path.relative_to(source).as_posix()}`: {' '.join(about.split())}")
+    return "\n".join(lines) + "\n"
+
+
 def walk(arguments: list[str]) -> list[tuple[str, str]]:
     """The room and name of each function that a command calls in its own process, in the order of first calls."""
     from votewise.cli.main import main
@@ -144,10 +165,15 @@ def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("source", type=Path, nargs="?", metavar="SOURCE", help="a src/votewise; this one's if left out")
+    parser.add_argument("--map", type=Path, metavar="FILE", help="write what each file holds, and measure nothing")
     parser.add_argument("--toy", action="store_true", help="measure everything once, on less data")
     arguments = parser.parse_args()
+    source = HOUSE if arguments.source is None else arguments.source
+    if arguments.map is not None:
+        arguments.map.write_text(house_map(source), encoding="utf-8")
+        return
 
-    rooms = measured_rooms(HOUSE if arguments.source is None else arguments.source)
+    rooms = measured_rooms(source)
     print(f"{'room':20}{'lines':>8}{'files':>7}{'private functions':>19}{'with one caller':>17}{'per 1,000 lines':>17}")
     for name, room in sorted(rooms.items(), key=lambda item: -item[1].lines):
         rate = 1000 * room.called_once / room.lines

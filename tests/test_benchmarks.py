@@ -309,3 +309,9 @@ def test_make_installs_what_is_missing(tree: Path) -> None:
         (tree.parent / "environment" / stamp).unlink()
     for target, extra in (("demo", "demo"), ("check", "dev"), ("bench", "bench")):
         assert f"-e '.[{extra}]'" in make(tree, "-n", target)
+
+
+def test_the_map_of_the_house_is_true(tmp_path: Path) -> None:
+    run_script("house.py", "--map", tmp_path / "map.md", data=tmp_path)
+    docs = Path(__file__).parents[1] / "docs" / "map.md"
+    assert docs.read_text() == (tmp_path / "map.md").read_text(), "write it anew: see its first lines"
