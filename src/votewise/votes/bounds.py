@@ -205,7 +205,7 @@ def check_parquet(path: Path) -> None:
             raise _too_long(size)
         names = {file.schema.column(place).path for _, place, _, _ in texts}
         total = 0
-        with parquet.ParquetFile(path, read_dictionary=sorted(names)) as packed:
+        with parquet.ParquetFile(path, read_dictionary=sorted(names), pre_buffer=False) as packed:
             for text in texts:
                 total += _letters(file, packed, *text, max(_MOST_TEXT * size, _SMALL_TEXT) - total)
                 if total > max(_MOST_TEXT * size, _SMALL_TEXT):

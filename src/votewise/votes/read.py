@@ -186,12 +186,13 @@ def _as_file(source: Any) -> Iterator[Any]:
 
 
 def _read(source: Any, asked: Reading) -> Votes:
+    opened = source
     if not _is_plain(source, asked) and asked.format not in exports.PLATFORMS:
-        votes, source = _read_export(source, asked)
+        votes, opened = _read_export(source, asked)
         if votes is not None:
             return votes
     with named_file(source):
-        return _read_table(source, asked)
+        return _read_table(opened, asked)
 
 
 def _with_command(error: InputError, source: Any, opened: Any, asked: Reading) -> InputError:
@@ -270,10 +271,9 @@ def _read_export(source: Any, asked: Reading) -> tuple[Votes | None, Any]:
     if path is not None and path.suffix.lower() in (".json", ".jsonl"):
         votes = exports.read_tree(path, asked.format, wanted)
     else:
-        table = open_table(source, asked)
-        assert not isinstance(table, np.ndarray)
-        votes = exports.read_table(table.lazy(), list(table.names), asked.format, wanted)
-        source = table if path is None else source
+        source = open_table(source, asked)  # once: its limits are checked as it is opened
+        assert not isinstance(source, np.ndarray)
+        votes = exports.read_table(source.lazy(), list(source.names), asked.format, wanted)
     if votes is None and asked.question is not None:
         raise InputError(
             "question is for exports of annotation tools",
