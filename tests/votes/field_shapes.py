@@ -297,5 +297,41 @@ def _once_more() -> None:
     shape("votes before and after a discussion", "panel.csv", table([{"application": i, "reviewer": w, "pre": a, "post": b} for i, w, a, b in funded]), tally([Vote(i, w, a) for i, w, a, _ in funded]), tally([Vote(i, w, b) for i, w, _, b in funded]))
 
 
-for _group in (_once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
+def _results_beside_votes() -> None:
+    rng = random.Random(501)
+    ids, kinds = [f"P{n:03}" for n in range(24)], ["fact", "holding", "dicta", "procedural"]
+    three = dict(zip(("AB", "CN", "RT"), answers(502, 3, ids, kinds).values(), strict=True))
+    truth = of_answers(three, ids)
+    rows = list(zip(*three.values(), strict=True))
+    settled = ["" if len({*row}) == 1 else max(sorted({*row}), key=row.count) for row in rows]
+    full = [made or row[0] for made, row in zip(settled, rows, strict=True)]
+    human = [made if rng.random() < 0.8 else rng.choice(kinds) for made in full]
+    for name, made in (("Reconciled", settled), ("Reconciled", full), ("Reconciled", human), ("XQ", settled), ("Konsens", human), ("Final code", human), ("Gold standard", full)):
+        kind = "blank where all agree" if made is settled else "what most say" if made is full else "what somebody settled"
+        beside = [{"Para ID": i, **{w: r[n] for w, r in three.items()}, name: made[n]} for n, i in enumerate(ids)]
+        shape(f"{name}, {kind}", "paras.csv", table(beside), truth)
+        shape(f"{name}, {kind}, beside texts", "paras.csv", table([{"Para ID": r["Para ID"], "Excerpt": f"The court finds {text(rng)}", **r} for r in beside]), truth)
+    merged = [["Case", "Para", "Excerpt", *three, "Reconciled"], *([f"Smith v {n}" if n % 4 == 0 else "", n % 4 + 1, text(rng), *rows[n], settled[n]] for n in range(24))]
+    shape("reconciled, merged cells", "paras.csv", lines(merged), {f"Smith v {n // 4 * 4} | {n % 4 + 1}": row for n, row in enumerate(truth.values())})
+
+    slides, findings = [f"S{n}" for n in range(101, 119)], ["benign", "atypical", "DCIS", "invasive"]
+    read = dict(zip("ABCDE", answers(503, 5, slides, findings).values(), strict=True))
+    most = [max(sorted({*said}), key=said.count) for said in zip(*read.values(), strict=True)]
+    for name in ("Expert panel", "Consensus", "Gold standard", "Mehrheit"):
+        shape(f"a row of {name} among pathologists", "slides.csv", lines([["Pathologist", *slides], *([w, *r] for w, r in read.items()), [name, *most]]), of_answers(read, slides))
+    shape("a row of an expert panel, experience beside", "slides.csv", lines([["Pathologist", "Experience (y)", *slides], *([w, 10 + 3 * n, *r] for n, (w, r) in enumerate(read.items())), ["Expert panel", "", *most]]), of_answers(read, slides))
+    shape("a row of an expert panel on top", "slides.csv", lines([["Pathologist", *slides], ["Expert panel", *most], *([w, *r] for w, r in read.items())]), of_answers(read, slides))
+
+    fouls = [f"Foul {n}" for n in range(1, 15)]
+    refs = answers(504, 4, fouls, ["0", "1", "2"])
+    head, body = ["Clip", *(f"Ref {n}" for n in range(1, 5))], [[i, *(r[n] for r in refs.values())] for n, i in enumerate(fouls)]
+    legend = ["0 = no foul, 1 = foul, 2 = foul + card", "", "", "", ""]
+    for name in ("Kappa", "Fleiss' kappa", "Statistik"):
+        shape(f"{name} below the votes", "fouls.csv", lines([head, *body, [name, "0.41", "", "", ""]]), of_answers(refs, fouls))
+    shape("a legend and kappa below the votes", "fouls.csv", lines([head, *body, [""] * 5, legend, ["Kappa", "0.41", "", "", ""]]), of_answers(refs, fouls))
+    shape("a legend below the votes", "fouls.csv", lines([head, *body, [""] * 5, legend]), of_answers(refs, fouls))
+    shape("means of referees below the votes", "fouls.csv", lines([head, *body, ["Mittelwert", "0,7", "0,9", "1,2", "1,0"]], ";"), of_answers(refs, fouls))
+
+
+for _group in (_results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
     _group()

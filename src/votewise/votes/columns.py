@@ -452,6 +452,21 @@ _NO_ANSWER = re.compile(
 # What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
 _NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil")
 
+# What came of votes: what was settled, what most said, what is held to be true.
+_RESULT = re.compile(
+    r"recon(cil\w*)?|adjudicat(ed|ion)|harmoni[sz]ed|consens\w*|konsens\w*|consenso|final\w*|endg(ü|ue)ltig\w*"
+    r"|d(é|e)finiti[fv]\w*|gold(en)?|truth|ground ?truth|verdict|agreed|resolved|majority|mehrheit\w*|mayor(í|i)a"
+    r"|majorit(é|e|à)|maggioranza|maioria"
+    r"|wahrheit|v(é|e)rit(é|e|à)|verdad|reference|referenz\w*|expert panel|panel|aggregated?|merged|arbitrat(ed|ion)"
+)
+
+# What is computed of numbers, as in the last row of a sheet.
+_SUMMARY = re.compile(
+    r"mean|average|avg|median|mode|kappa|κ|alpha|α|icc|krippendorff|fleiss|agreement|std|sd|stdev|variance|total|sum|percent"
+    r"|mittel(wert)?|durchschnitt|summe|gesamt|standardabweichung|übereinstimmung|moyenne|m(é|e)diane?|m(é|e)dia|medio"
+    r"|promedio|mediana|somme|suma|somma|gemiddelde|totaal|średnia|genomsnitt|medelvärde|gennemsnit|keskiarvo"
+)
+
 _ABOUT_PEOPLE = frozenset(
     [
         "age",
@@ -563,6 +578,24 @@ def mentions(role: str, name: str) -> bool:
 def derived(name: str) -> bool:
     """Whether a name says that the column is made of votes, or describes something else."""
     return bool(set(words_of(name)) & _DERIVED)
+
+
+def names_a_result(name: str) -> bool:
+    """Whether a name is that of what came of votes, in a few languages: Reconciled, Gold standard, Konsens."""
+    words = _plain_words(name)
+    if _RESULT.fullmatch(" ".join(words)):
+        return True
+    return 0 < len(words) <= 3 and not {*words} & _WORDS["annotator"] and any(_RESULT.fullmatch(one) for one in words)
+
+
+def names_a_summary(name: str) -> bool:
+    """Whether a name is that of a statistic, in a few languages: Mean, Mittelwert, Fleiss' kappa."""
+    words = _plain_words(name)
+    return 0 < len(words) <= 3 and any(_SUMMARY.fullmatch(word) for word in words)
+
+
+def _plain_words(name: str) -> list[str]:
+    return [word for word in re.split(r"[\W\d_]+", _canonical(name)) if len(word) > 1 or word in "κα"]
 
 
 def results(name: str) -> bool:

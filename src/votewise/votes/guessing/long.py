@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 
 from votewise._checks import first_few
@@ -107,7 +110,11 @@ def _people_in_columns(look: Look, item: tuple[str, ...], annotator: str, label:
     if len(alike) < 2:
         return None
     side_by_side = concord(look, alike)
-    if not side_by_side > agreement(joint_codes(columns[name] for name in item), columns[label]) + 0.2:
+    groups = joint_codes(columns[name] for name in item)
+    least = (
+        0.05 if _counts_rows(groups.tolist(), columns[annotator].values, columns[annotator].cells.to_list()) else 0.2
+    )
+    if not side_by_side > agreement(groups, columns[label]) + least:
         return None
     key = tuple(name for name in columns if name in (*item, annotator))
     look.doubts.clear()
@@ -118,6 +125,18 @@ def _people_in_columns(look: Look, item: tuple[str, ...], annotator: str, label:
         {"form": "wide", "raters": alike, "item": key},
     )
     return Reading(form="wide", item=key, raters=alike)
+
+
+def _counts_rows(groups: Sequence[int], values: Sequence[str], cells: Sequence[str | None]) -> bool:
+    """Whether cells count the rows of each group from 1 on, as parts of an item are counted sooner than annotators."""
+    last: Counter[int] = Counter()
+    if not all(value.isdigit() for value in values):
+        return False
+    for group, cell in zip(groups, cells, strict=True):
+        last[group] += 1
+        if cell is None or int(cell) != last[group]:
+            return False
+    return True
 
 
 def _counts_of_labels(
