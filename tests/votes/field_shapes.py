@@ -333,5 +333,21 @@ def _results_beside_votes() -> None:
     shape("means of referees below the votes", "fouls.csv", lines([head, *body, ["Mittelwert", "0,7", "0,9", "1,2", "1,0"]], ";"), of_answers(refs, fouls))
 
 
-for _group in (_results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
+def _tastings() -> None:
+    rng = random.Random(511)
+    wines = [f"Wein {n:02}" for n in range(1, 15)]
+    best = [rng.randint(26, 36) / 2 for _ in wines]
+    said = {w: [f"{b + rng.choice((-0.5, 0, 0, 0.5)):g}" for b in best] for w in ("Huber", "Lang", "Moser", "Prinz", "Steiner")}
+    truth = of_answers(said, wines)
+    mean = [f"{sum(map(float, one)) / 5:.2f}" for one in zip(*said.values(), strict=True)]
+    for person in ("Prüfer", "Judge", "Juez", "Verkoster"):
+        for last, name in ((None, "no means"), ("Mittelwert", "a row of means"), ("Ø", "means with a sign for a name")):
+            rows = [[person, *wines], *([w, *r] for w, r in said.items()), *([[last, *mean]] if last else [])]
+            shape(f"tasters called {person}, {name}", "wine.csv", lines(rows), truth)
+            shape(f"tasters called {person}, {name}, decimal commas", "wine.csv", lines([[c.replace(".", ",") for c in r] for r in rows], ";"), truth)
+    shape("tasters, decimal commas, latin-1", "wine.csv", lines([["Prüfer", *wines], *([w, *(c.replace(".", ",") for c in r)] for w, r in said.items()), ["Mittelwert", *(c.replace(".", ",") for c in mean)]], ";").encode("latin-1"), truth)
+    shape("tasters whose column has no name that tells", "wine.csv", lines([["Wer", *wines], *([w, *r] for w, r in said.items())]), truth)
+
+
+for _group in (_tastings, _results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
     _group()

@@ -201,6 +201,43 @@ _WORDS = {
             "annotatorid",
             "raterid",
             "judgeid",
+            # German, French, Spanish, Portuguese, Italian, Dutch
+            "prüfer",
+            "pruefer",
+            "gutachter",
+            "richter",
+            "bewerter",
+            "beurteiler",
+            "verkoster",
+            "kodierer",
+            "codierer",
+            "teilnehmer",
+            "proband",
+            "versuchsperson",
+            "befunder",
+            "annotateur",
+            "évaluateur",
+            "evaluateur",
+            "codeur",
+            "juge",
+            "dégustateur",
+            "degustateur",
+            "relecteur",
+            "anotador",
+            "evaluador",
+            "codificador",
+            "juez",
+            "catador",
+            "revisor",
+            "avaliador",
+            "jurado",
+            "juiz",
+            "annotatore",
+            "valutatore",
+            "giudice",
+            "beoordelaar",
+            "codeerder",
+            "proefpersoon",
         ]
     ),
     "item": frozenset(
@@ -699,7 +736,7 @@ def words_of(name: str) -> list[str]:
     """The words of a name, without the prefixes and marks of tools."""
     bare = re.sub(r"^(input|output|answer|assignment|hit|task|golden)[.:]", "", name.strip(), flags=re.IGNORECASE)
     bare = re.sub(r"['’]s\b", "", bare)
-    return [word for word in re.split(r"[^a-z0-9]+", _canonical(bare)) if word]
+    return [word for word in re.split(r"[\W_]+", _canonical(bare)) if word]
 
 
 def may_count_rows(name: str) -> bool:
