@@ -349,5 +349,22 @@ def _tastings() -> None:
     shape("tasters whose column has no name that tells", "wine.csv", lines([["Wer", *wines], *([w, *r] for w, r in said.items())]), truth)
 
 
-for _group in (_tastings, _results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
+def _words_for_no_answer() -> None:
+    rng = random.Random(521)
+    ids = [f"x{n}" for n in range(40)]
+    for word in ("NE", "N/E", "UNK", "unknown", "unsure", "NK", "don't know"):
+        said = {w: [c if rng.random() < 0.85 else word for c in r] for w, r in answers(522, 4, ids, ["normal", "abnormal", "borderline"]).items()}
+        gone = of_answers({w: ["" if c == word and word not in ("unsure", "don't know") else c for c in r] for w, r in said.items()}, ids)
+        shape(f"{word}, a column per reader", "reads.csv", table([{"scan": i, **{f"reader{j}": r[n] for j, r in enumerate(said.values(), 1)}} for n, i in enumerate(ids)]), gone)
+        shape(f"{word}, columns called by initials, beside texts", "reads.csv", table([{"scan": i, "notes": text(rng), **{w: r[n] for w, r in zip(("AK", "BT", "CD", "EF"), said.values(), strict=True)}} for n, i in enumerate(ids)]), gone)
+        shape(f"{word}, long", "reads.csv", table([{"scan": i, "reader": w, "finding": r[n]} for w, r in said.items() for n, i in enumerate(ids)]), gone)
+        shape(f"{word}, a row per reader", "reads.csv", lines([["reader", *ids], *([w, *r] for w, r in said.items())]), gone)
+    agreed = answers(523, 4, ids, ["yes", "no", "unknown"])
+    shape("unknown on which readers agree", "reads.csv", table([{"scan": i, **{f"reader{j}": r[n] for j, r in enumerate(agreed.values(), 1)}} for n, i in enumerate(ids)]), of_answers(agreed, ids))
+    shape("unknown on which readers agree, long", "reads.csv", table([{"scan": i, "reader": w, "finding": r[n]} for w, r in agreed.items() for n, i in enumerate(ids)]), of_answers(agreed, ids))
+    winds = answers(524, 4, ids, ["N", "NE", "E", "S"])
+    shape("winds, of which one is north-east", "winds.csv", table([{"scan": i, **{f"observer{j}": r[n] for j, r in enumerate(winds.values(), 1)}} for n, i in enumerate(ids)]), of_answers(winds, ids))
+
+
+for _group in (_words_for_no_answer, _tastings, _results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
     _group()

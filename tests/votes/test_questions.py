@@ -107,3 +107,13 @@ def test_the_best_of_numbered_raters_is_a_person(tmp_path: Path) -> None:
         rows.append({"item": f"x{n}", **{f"rater{k}": word for k, word in enumerate(said)}})
         rows[-1]["rater4"] = max(sorted({*said}), key=said.count)
     assert read_votes(_table(rows, tmp_path / "best.csv")).counts.sum() == 300
+
+
+def test_what_people_are_unsure_of_is_a_class_sooner_than_a_gap(tmp_path: Path) -> None:
+    path, shape, message = asked("unsure, long", tmp_path)
+    assert "'unsure' may be either (if it means 'no answer', say gap='unsure', --gap unsure)" in message
+    assert "unsure" not in read_votes(path, item="scan", gap="unsure", missing="drop").classes
+    path, shape, message = asked("UNK, long", tmp_path)
+    assert "'UNK' may be either (if it is a class, say classes='UNK,abnormal,borderline,normal', --classes)" in message
+    assert shape.truth is not None
+    assert read_votes(path, item="scan", classes=["UNK", "abnormal", "borderline", "normal"]).counts.sum() == 160

@@ -487,7 +487,17 @@ _NO_ANSWER = re.compile(
 )
 
 # What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
-_NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil")
+_NO_ANSWER_PERHAPS = re.compile(
+    r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil|n/e|n\.e\.|unk|unknown|n\.?/?k\.?"
+)
+
+# What people answer who see that they cannot: forms offer it as an answer among others.
+_UNSURE = re.compile(
+    r"unsure|not sure|undecided|d/?k|don'?t know|do not know|(can'?t|cannot|can not|unable to) (say|tell|judge|decide)"
+)
+
+# In capitals "not evaluated", else "no" in several languages.
+_NOT_EVALUATED = "NE"
 
 # What came of votes: what was settled, what most said, what is held to be true.
 _RESULT = re.compile(
@@ -702,7 +712,14 @@ def says_no_answer(word: str, *, perhaps: bool = False) -> bool:
         perhaps: whether to take words for it, too, that are a class as often.
     """
     plain = " ".join(word.lower().split())
-    return _NO_ANSWER.fullmatch(plain) is not None or (perhaps and _NO_ANSWER_PERHAPS.fullmatch(plain) is not None)
+    if _NO_ANSWER.fullmatch(plain) is not None:
+        return True
+    return perhaps and (word.strip() == _NOT_EVALUATED or _NO_ANSWER_PERHAPS.fullmatch(plain) is not None)
+
+
+def says_unsure(word: str) -> bool:
+    """Whether a cell says that somebody could not decide: unsure, don't know."""
+    return _UNSURE.fullmatch(" ".join(word.lower().replace("’", "'").split())) is not None
 
 
 def stem(name: str) -> str | None:

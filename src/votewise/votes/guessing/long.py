@@ -21,6 +21,7 @@ from votewise.votes.guessing.roles import (
     people_order,
 )
 from votewise.votes.guessing.sides import doubt_sides
+from votewise.votes.guessing.wide import check_words
 from votewise.votes.profile import BITS, determines, joint_codes, unique_pairs
 from votewise.votes.reading import Reading
 
@@ -63,8 +64,7 @@ def guess_long(look: Look) -> Reading | None:
     doubt_sides(look, item, label)
     counted = find_count(look, item, annotator, label)
     if label is not None:
-        check_label(look, label)
-        _grid_of_classes(look, item, annotator, label)
+        _check_answers(look, item, annotator, label)
     if item is not None and annotator is not None and label is not None and not asked.label and not asked.annotator:
         annotator, label, counted = _counts_of_labels(look, item, annotator, label, counted)
     named = asked.form or asked.label or annotator or known("label", look.names)
@@ -125,6 +125,15 @@ def _people_in_columns(look: Look, item: tuple[str, ...], annotator: str, label:
         {"form": "wide", "raters": alike, "item": key},
     )
     return Reading(form="wide", item=key, raters=alike)
+
+
+def _check_answers(look: Look, item: tuple[str, ...] | None, annotator: str | None, label: str) -> None:
+    """Doubt labels that are no classes, or not all."""
+    columns = look.columns
+    check_label(look, label)
+    if label in columns and item and all(name in columns for name in item):
+        check_words(look, [columns[label]], joint_codes(columns[name] for name in item))
+    _grid_of_classes(look, item, annotator, label)
 
 
 def _counts_rows(groups: Sequence[int], values: Sequence[str], cells: Sequence[str | None]) -> bool:

@@ -70,6 +70,12 @@ def _people_in_rows(look: Look, *, named: bool) -> Reading | None:
     answers = [
         name for name in look.names if columns[name].is_few and name not in (*unlike, *asked.item) and not derived(name)
     ]
+    # Few people may all differ in an item.
+    words = {word for name in answers for word in columns[name].values}
+    unlike = [name for name in unlike if name in people or not words.issuperset(columns[name].values)]
+    answers = [
+        name for name in look.names if columns[name].is_few and name not in (*unlike, *asked.item) and not derived(name)
+    ]
     block = _answers_alike(look, answers)
     stems = {stem(name) for name in block}
     asks = len(stems) == 1 and not any(one is None or speaks_of_raters(one) for one in stems)
