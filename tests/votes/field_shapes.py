@@ -366,5 +366,15 @@ def _words_for_no_answer() -> None:
     shape("winds, of which one is north-east", "winds.csv", table([{"scan": i, **{f"observer{j}": r[n] for j, r in enumerate(winds.values(), 1)}} for n, i in enumerate(ids)]), of_answers(winds, ids))
 
 
-for _group in (_words_for_no_answer, _tastings, _results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
+def _runs_of_tasks() -> None:
+    rng = random.Random(531)
+    v = votes(532, items=24, people=6, each=4, classes=("vase", "lamp", "bowl"), prefix="1923.", person="anon-")
+    again = [Vote(x.item, x.annotator, rng.choice(("vase", "lamp", "bowl"))) for x in rng.sample(v, 3)]
+    kept = {(x.item, x.annotator): x for x in (*v, *again)}
+    rows = [{"task_run_id": 88127 + 7 * n, "created": f"2022-05-{1 + n // 8:02}T{10 + n % 8:02}:50:03Z", "object_no": x.item, "image_url": f"https://coll.museum.org/iiif/{x.item}/full.jpg", "contributor": x.annotator, "chosen_tag": x.label, "remark": "broken rim" if n % 9 == 0 else ""} for n, x in enumerate([*v, *again])]
+    shape("runs of tasks at a museum, some again", "museum.csv", table(rows), tally(list(kept.values())), tally([*v, *again]))
+    shape("runs of tasks at a museum", "museum.csv", table(rows[:-3]), tally(v))
+
+
+for _group in (_runs_of_tasks, _words_for_no_answer, _tastings, _results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
     _group()
