@@ -15,8 +15,8 @@ from votewise.votes.reading import Reading
 Voice = Sequence[str | None]
 
 # Items looked at, and voices among which a result is looked for by content.
-_MOST_ITEMS = 2_000
-_MOST_VOICES = 200
+_MOST_ITEMS = 1_000
+_MOST_VOICES = 50
 
 # Somebody who always says what most others say is a result if it is that unlikely of one of them.
 _UNLIKELY = 0.01
@@ -42,8 +42,9 @@ def _doubt_columns(look: Look, plan: Reading) -> None:
     named = [name for name in raters if names_a_result(name)]
     named = named if 2 * len(named) < len(raters) and len(raters) - len(named) > 1 else []
     rest = [name for name in raters if name not in named]
-    voices = {name: look.columns[name].cells.head(_MOST_ITEMS).to_list() for name in rest[:_MOST_VOICES]}
-    made = {} if named or look.rows < ROWS_THAT_TELL else _made_of_others(voices)
+    few = look.rows < ROWS_THAT_TELL or len(rest) > _MOST_VOICES
+    voices = {} if named or few else {name: look.columns[name].cells.head(_MOST_ITEMS).to_list() for name in rest}
+    made = _made_of_others(voices)
     made = {name: why for name, why in made.items() if not _one_of_them(name, rest)}
     # Of two that may be made of each other neither surely is.
     made = made if len(made) == 1 else {}
@@ -68,11 +69,13 @@ def _made_of_others(voices: dict[str, list[str | None]]) -> dict[str, str]:
     """The voices that are made of the others, and how that shows."""
     made = {}
     same, told = _with_most(list(voices.values()))
+    blank = max(voices, key=lambda name: sum(word is None for word in voices[name]), default=None)
+    if blank is not None and _blank_where_all_agree(
+        voices[blank], [voice for name, voice in voices.items() if name != blank]
+    ):
+        made[blank] = "is filled in only where the others differ"
     for place, name in enumerate(voices):
-        others = [voice for other, voice in voices.items() if other != name]
-        if _blank_where_all_agree(voices[name], others):
-            made[name] = "is filled in only where the others differ"
-        elif len(others) > 2 and _always(place, same, told):
+        if len(voices) > 3 and name not in made and _always(place, same, told):
             made[name] = "is what most of the others say, wherever most say one thing"
     return made
 
@@ -189,7 +192,11 @@ def _doubt_footers(look: Look, plan: Reading) -> None:
         return
     names = look.columns[item].cells.tail(_MOST_FOOTERS).to_list()
     tails = [column.cells.tail(_MOST_FOOTERS).to_list() for column in raters]
-    whole = not any(_has_parts(word) for column in raters for word in column.cells.head(-_MOST_FOOTERS).to_list())
+    whole = not any(
+        _has_parts(word) and column.times[word] > tail.count(word)
+        for column, tail in zip(raters, tails, strict=True)
+        for word in column.values
+    )
     odd = []
     for name, *said in reversed(list(zip(names, *tails, strict=True))):
         parts = whole and any(map(_has_parts, said))
