@@ -117,3 +117,13 @@ def test_what_people_are_unsure_of_is_a_class_sooner_than_a_gap(tmp_path: Path) 
     assert "'UNK' may be either (if it is a class, say classes='UNK,abnormal,borderline,normal', --classes)" in message
     assert shape.truth is not None
     assert read_votes(path, item="scan", classes=["UNK", "abnormal", "borderline", "normal"]).counts.sum() == 160
+
+
+def test_items_at_the_end_are_no_statistics(tmp_path: Path) -> None:
+    films = [*"Alien Brazil Casablanca Dune Eraserhead Fargo Gilda Heat Ikiru Jaws".split(), "Mean Streets"]
+    rng = random.Random(3)
+    rows = [{"film": film, **{who: rng.choice("abc") for who in ("ann", "ben", "cleo")}} for film in films]
+    assert read_votes(_table(rows, tmp_path / "films.csv")).n_items == 11
+    rows = [{"item": n, **{who: rng.choice(["yes", "no", "unknown"]) for who in ("ann", "ben", "cleo")}} for n in films]
+    with pytest.raises(InputError, match="'unknown' may be either"):
+        read_votes(_table(rows, tmp_path / "unknown.csv"))

@@ -635,10 +635,10 @@ def names_a_result(name: str) -> bool:
     return 0 < len(words) <= 3 and not {*words} & _WORDS["annotator"] and any(_RESULT.fullmatch(one) for one in words)
 
 
-def names_a_summary(name: str) -> bool:
-    """Whether a name is that of a statistic, in a few languages: Mean, Mittelwert, Fleiss' kappa."""
-    words = _plain_words(name)
-    return 0 < len(words) <= 3 and any(_SUMMARY.fullmatch(word) for word in words)
+def names_a_summary(name: str, *, wholly: bool = False) -> bool:
+    """Whether a word of a name, or each, is that of a statistic, in a few languages: Mean, Mittelwert, Fleiss' kappa."""
+    found = [_SUMMARY.fullmatch(word) is not None for word in _plain_words(name)]
+    return 0 < len(found) <= 3 and (all(found) if wholly else any(found))
 
 
 def _plain_words(name: str) -> list[str]:

@@ -190,17 +190,28 @@ def _doubt_footers(look: Look, plan: Reading) -> None:
     raters = [look.columns[name] for name in plan.raters if name in look.columns]
     if item is None or item in told or not look.whole or look.rows <= 2 * _MOST_FOOTERS or len(raters) < 2:
         return
-    names = look.columns[item].cells.tail(_MOST_FOOTERS).to_list()
+    cells = look.columns[item].cells
+    first, names = cells.head(1).to_list(), cells.tail(_MOST_FOOTERS).to_list()
     tails = [column.cells.tail(_MOST_FOOTERS).to_list() for column in raters]
     whole = not any(
         _has_parts(word) and column.times[word] > tail.count(word)
         for column, tail in zip(raters, tails, strict=True)
         for word in column.values
     )
+    said_above = {
+        word
+        for column, tail in zip(raters, tails, strict=True)
+        for word in column.values
+        if column.times[word] > tail.count(word)
+    }
     odd = []
     for name, *said in reversed(list(zip(names, *tails, strict=True))):
         parts = whole and any(map(_has_parts, said))
-        if name and (parts or names_a_summary(name)) and look.columns[item].times[name] == 1:
+        own = parts or any(word not in said_above for word in said if word is not None)
+        is_statistic = names_a_summary(name or "", wholly=not own) or (
+            parts and not _one_of_them(name or "", [word or "" for word in first])
+        )
+        if name and is_statistic and look.columns[item].times[name] == 1:
             odd.append(name)
         elif any(word is not None for word in said):
             break

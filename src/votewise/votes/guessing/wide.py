@@ -526,4 +526,5 @@ def guess_shared_words(look: Look) -> Reading | None:
         )
     if item is not None and columns[item].distinct < look.rows:
         return None
+    check_gaps(look, block)
     return Reading(form="wide", item=(item,) if item else (), raters=tuple(block))
