@@ -156,6 +156,16 @@ def test_inspect_json(folder: Path) -> None:
     assert seen["reading"] == {"form": "long", "item": ["item"], "annotator": "annotator", "label": "label"}
 
 
+def test_convert_offers_a_command_to_convert(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["id,note,AB,CN,RT,Reconciled", *(f"x{n},n {n} m,a,{'ab'[n % 2]},{'abb'[n % 3]},a" for n in range(12))]
+    (folder / "wide.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    assert main(["convert", "wide.csv", "-o", "my votes.csv"]) == 2
+    told = capsys.readouterr().err
+    assert "type: votewise convert wide.csv --item id --raters AB,CN,RT -o 'my votes.csv'\n" in told
+    assert main(["convert", "wide.csv", "--item", "id", "--raters", "AB,CN,RT", "-o", "my votes.csv"]) == 0
+    assert "not used: 'note', 'Reconciled'" in capsys.readouterr().err
+
+
 def test_inspect_for_people(folder: Path) -> None:
     out = run("inspect", "votes.csv")
     assert out.returncode == 0

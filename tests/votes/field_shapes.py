@@ -297,5 +297,84 @@ def _once_more() -> None:
     shape("votes before and after a discussion", "panel.csv", table([{"application": i, "reviewer": w, "pre": a, "post": b} for i, w, a, b in funded]), tally([Vote(i, w, a) for i, w, a, _ in funded]), tally([Vote(i, w, b) for i, w, _, b in funded]))
 
 
-for _group in (_once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
+def _results_beside_votes() -> None:
+    rng = random.Random(501)
+    ids, kinds = [f"P{n:03}" for n in range(24)], ["fact", "holding", "dicta", "procedural"]
+    three = dict(zip(("AB", "CN", "RT"), answers(502, 3, ids, kinds).values(), strict=True))
+    truth = of_answers(three, ids)
+    rows = list(zip(*three.values(), strict=True))
+    settled = ["" if len({*row}) == 1 else max(sorted({*row}), key=row.count) for row in rows]
+    full = [made or row[0] for made, row in zip(settled, rows, strict=True)]
+    human = [made if rng.random() < 0.8 else rng.choice(kinds) for made in full]
+    for name, made in (("Reconciled", settled), ("Reconciled", full), ("Reconciled", human), ("XQ", settled), ("Konsens", human), ("Final code", human), ("Gold standard", full)):
+        kind = "blank where all agree" if made is settled else "what most say" if made is full else "what somebody settled"
+        beside = [{"Para ID": i, **{w: r[n] for w, r in three.items()}, name: made[n]} for n, i in enumerate(ids)]
+        shape(f"{name}, {kind}", "paras.csv", table(beside), truth)
+        shape(f"{name}, {kind}, beside texts", "paras.csv", table([{"Para ID": r["Para ID"], "Excerpt": f"The court finds {text(rng)}", **r} for r in beside]), truth)
+    merged = [["Case", "Para", "Excerpt", *three, "Reconciled"], *([f"Smith v {n}" if n % 4 == 0 else "", n % 4 + 1, text(rng), *rows[n], settled[n]] for n in range(24))]
+    shape("reconciled, merged cells", "paras.csv", lines(merged), {f"Smith v {n // 4 * 4} | {n % 4 + 1}": row for n, row in enumerate(truth.values())})
+
+    slides, findings = [f"S{n}" for n in range(101, 119)], ["benign", "atypical", "DCIS", "invasive"]
+    read = dict(zip("ABCDE", answers(503, 5, slides, findings).values(), strict=True))
+    most = [max(sorted({*said}), key=said.count) for said in zip(*read.values(), strict=True)]
+    for name in ("Expert panel", "Consensus", "Gold standard", "Mehrheit"):
+        shape(f"a row of {name} among pathologists", "slides.csv", lines([["Pathologist", *slides], *([w, *r] for w, r in read.items()), [name, *most]]), of_answers(read, slides))
+    shape("a row of an expert panel, experience beside", "slides.csv", lines([["Pathologist", "Experience (y)", *slides], *([w, 10 + 3 * n, *r] for n, (w, r) in enumerate(read.items())), ["Expert panel", "", *most]]), of_answers(read, slides))
+    shape("a row of an expert panel on top", "slides.csv", lines([["Pathologist", *slides], ["Expert panel", *most], *([w, *r] for w, r in read.items())]), of_answers(read, slides))
+
+    fouls = [f"Foul {n}" for n in range(1, 15)]
+    refs = answers(504, 4, fouls, ["0", "1", "2"])
+    head, body = ["Clip", *(f"Ref {n}" for n in range(1, 5))], [[i, *(r[n] for r in refs.values())] for n, i in enumerate(fouls)]
+    legend = ["0 = no foul, 1 = foul, 2 = foul + card", "", "", "", ""]
+    for name in ("Kappa", "Fleiss' kappa", "Statistik"):
+        shape(f"{name} below the votes", "fouls.csv", lines([head, *body, [name, "0.41", "", "", ""]]), of_answers(refs, fouls))
+    shape("a legend and kappa below the votes", "fouls.csv", lines([head, *body, [""] * 5, legend, ["Kappa", "0.41", "", "", ""]]), of_answers(refs, fouls))
+    shape("a legend below the votes", "fouls.csv", lines([head, *body, [""] * 5, legend]), of_answers(refs, fouls))
+    shape("means of referees below the votes", "fouls.csv", lines([head, *body, ["Mittelwert", "0,7", "0,9", "1,2", "1,0"]], ";"), of_answers(refs, fouls))
+
+
+def _tastings() -> None:
+    rng = random.Random(511)
+    wines = [f"Wein {n:02}" for n in range(1, 15)]
+    best = [rng.randint(26, 36) / 2 for _ in wines]
+    said = {w: [f"{b + rng.choice((-0.5, 0, 0, 0.5)):g}" for b in best] for w in ("Huber", "Lang", "Moser", "Prinz", "Steiner")}
+    truth = of_answers(said, wines)
+    mean = [f"{sum(map(float, one)) / 5:.2f}" for one in zip(*said.values(), strict=True)]
+    for person in ("Prüfer", "Judge", "Juez", "Verkoster"):
+        for last, name in ((None, "no means"), ("Mittelwert", "a row of means"), ("Ø", "means with a sign for a name")):
+            rows = [[person, *wines], *([w, *r] for w, r in said.items()), *([[last, *mean]] if last else [])]
+            shape(f"tasters called {person}, {name}", "wine.csv", lines(rows), truth)
+            shape(f"tasters called {person}, {name}, decimal commas", "wine.csv", lines([[c.replace(".", ",") for c in r] for r in rows], ";"), truth)
+    shape("tasters, decimal commas, latin-1", "wine.csv", lines([["Prüfer", *wines], *([w, *(c.replace(".", ",") for c in r)] for w, r in said.items()), ["Mittelwert", *(c.replace(".", ",") for c in mean)]], ";").encode("latin-1"), truth)
+    shape("tasters whose column has no name that tells", "wine.csv", lines([["Wer", *wines], *([w, *r] for w, r in said.items())]), truth)
+
+
+def _words_for_no_answer() -> None:
+    rng = random.Random(521)
+    ids = [f"x{n}" for n in range(40)]
+    for word in ("NE", "N/E", "UNK", "unknown", "unsure", "NK", "don't know"):
+        said = {w: [c if rng.random() < 0.85 else word for c in r] for w, r in answers(522, 4, ids, ["normal", "abnormal", "borderline"]).items()}
+        gone = of_answers({w: ["" if c == word and word not in ("unsure", "don't know") else c for c in r] for w, r in said.items()}, ids)
+        shape(f"{word}, a column per reader", "reads.csv", table([{"scan": i, **{f"reader{j}": r[n] for j, r in enumerate(said.values(), 1)}} for n, i in enumerate(ids)]), gone)
+        shape(f"{word}, columns called by initials, beside texts", "reads.csv", table([{"scan": i, "notes": text(rng), **{w: r[n] for w, r in zip(("AK", "BT", "CD", "EF"), said.values(), strict=True)}} for n, i in enumerate(ids)]), gone)
+        shape(f"{word}, long", "reads.csv", table([{"scan": i, "reader": w, "finding": r[n]} for w, r in said.items() for n, i in enumerate(ids)]), gone)
+        shape(f"{word}, a row per reader", "reads.csv", lines([["reader", *ids], *([w, *r] for w, r in said.items())]), gone)
+    agreed = answers(523, 4, ids, ["yes", "no", "unknown"])
+    shape("unknown on which readers agree", "reads.csv", table([{"scan": i, **{f"reader{j}": r[n] for j, r in enumerate(agreed.values(), 1)}} for n, i in enumerate(ids)]), of_answers(agreed, ids))
+    shape("unknown on which readers agree, long", "reads.csv", table([{"scan": i, "reader": w, "finding": r[n]} for w, r in agreed.items() for n, i in enumerate(ids)]), of_answers(agreed, ids))
+    winds = answers(524, 4, ids, ["N", "NE", "E", "S"])
+    shape("winds, of which one is north-east", "winds.csv", table([{"scan": i, **{f"observer{j}": r[n] for j, r in enumerate(winds.values(), 1)}} for n, i in enumerate(ids)]), of_answers(winds, ids))
+
+
+def _runs_of_tasks() -> None:
+    rng = random.Random(531)
+    v = votes(532, items=24, people=6, each=4, classes=("vase", "lamp", "bowl"), prefix="1923.", person="anon-")
+    again = [Vote(x.item, x.annotator, rng.choice(("vase", "lamp", "bowl"))) for x in rng.sample(v, 3)]
+    kept = {(x.item, x.annotator): x for x in (*v, *again)}
+    rows = [{"task_run_id": 88127 + 7 * n, "created": f"2022-05-{1 + n // 8:02}T{10 + n % 8:02}:50:03Z", "object_no": x.item, "image_url": f"https://coll.museum.org/iiif/{x.item}/full.jpg", "contributor": x.annotator, "chosen_tag": x.label, "remark": "broken rim" if n % 9 == 0 else ""} for n, x in enumerate([*v, *again])]
+    shape("runs of tasks at a museum, some again", "museum.csv", table(rows), tally(list(kept.values())), tally([*v, *again]))
+    shape("runs of tasks at a museum", "museum.csv", table(rows[:-3]), tally(v))
+
+
+for _group in (_runs_of_tasks, _words_for_no_answer, _tastings, _results_beside_votes, _once_misread, _health, _sky_and_field, _words_and_law, _screens, _juries, _sheets, _once_more):
     _group()

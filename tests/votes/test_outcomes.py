@@ -44,9 +44,7 @@ def test_shares_of_a_number_must_be_whole_votes(tmp_path: Path) -> None:
         ):
             read_votes(path, item="clip", classes=["p_yes"], count="n")
     path = _file(tmp_path, head + "c,0.5,8\nx,,0\n")
-    assert read_votes(path, item="clip", classes=["p_yes"], count="n").notes == (
-        "1 items have no vote; they are left out",
-    )
+    assert read_votes(path, item="clip", classes=["p_yes"], count="n").notes == ("left out: 1 item without a vote",)
 
 
 def test_blanks_of_merged_cells_are_filled_where_it_is_said(tmp_path: Path) -> None:

@@ -87,3 +87,43 @@ def test_a_count_beside_an_annotators_votes_is_asked_about(tmp_path: Path) -> No
         read_votes(path)
     assert read_votes(path, ignore="count").counts.sum() == len(rows)
     assert read_votes(path, count="count").counts.sum() == sum(row["count"] for row in rows)
+
+
+def test_results_are_no_people_unless_they_are_meant(tmp_path: Path) -> None:
+    path, _, message = asked("XQ, blank where all agree", tmp_path)
+    assert "'XQ' is filled in only where the others differ" in message
+    assert read_votes(path, item="Para ID", raters=["AB", "CN", "RT", "XQ"]).counts.sum() > 72
+    _, _, message = asked("a row of Expert panel among pathologists", tmp_path)
+    assert "'Expert panel' in 'Pathologist' is named like what is made of votes" in message
+    _, _, message = asked("Statistik below the votes", tmp_path)
+    assert "'Statistik' in 'Clip' may be a statistic below the votes" in message
+
+
+def test_the_best_of_numbered_raters_is_a_person(tmp_path: Path) -> None:
+    rng = random.Random(6)
+    rows = []
+    for n in range(60):
+        said = [rng.choice("abc") for _ in range(4)]
+        rows.append({"item": f"x{n}", **{f"rater{k}": word for k, word in enumerate(said)}})
+        rows[-1]["rater4"] = max(sorted({*said}), key=said.count)
+    assert read_votes(_table(rows, tmp_path / "best.csv")).counts.sum() == 300
+
+
+def test_what_people_are_unsure_of_is_a_class_sooner_than_a_gap(tmp_path: Path) -> None:
+    path, shape, message = asked("unsure, long", tmp_path)
+    assert "'unsure' may be either (if it means 'no answer', say gap='unsure', --gap unsure)" in message
+    assert "unsure" not in read_votes(path, item="scan", gap="unsure", missing="drop").classes
+    path, shape, message = asked("UNK, long", tmp_path)
+    assert "'UNK' may be either (if it is a class, say classes='UNK,abnormal,borderline,normal', --classes)" in message
+    assert shape.truth is not None
+    assert read_votes(path, item="scan", classes=["UNK", "abnormal", "borderline", "normal"]).counts.sum() == 160
+
+
+def test_items_at_the_end_are_no_statistics(tmp_path: Path) -> None:
+    films = [*"Alien Brazil Casablanca Dune Eraserhead Fargo Gilda Heat Ikiru Jaws".split(), "Mean Streets"]
+    rng = random.Random(3)
+    rows = [{"film": film, **{who: rng.choice("abc") for who in ("ann", "ben", "cleo")}} for film in films]
+    assert read_votes(_table(rows, tmp_path / "films.csv")).n_items == 11
+    rows = [{"item": n, **{who: rng.choice(["yes", "no", "unknown"]) for who in ("ann", "ben", "cleo")}} for n in films]
+    with pytest.raises(InputError, match="'unknown' may be either"):
+        read_votes(_table(rows, tmp_path / "unknown.csv"))

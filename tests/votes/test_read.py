@@ -350,7 +350,7 @@ def test_missing_labels_and_empty_items() -> None:
         "every item needs at least one vote, but 1 have none ('c'). Remove them, or pass empty='drop' (--empty drop)."
     )
     votes = read_votes(gaps, missing="drop", empty="drop")
-    assert votes.notes == ("2 rows have no label; they are left out", "1 items have no vote; they are left out")
+    assert votes.notes == ("left out: 2 rows without a label", "left out: 1 item without a vote")
     assert as_dict(votes) == {"a": {"cat": 1, "dog": 0}, "b": {"cat": 0, "dog": 1}}
     assert votes.ballots is not None
     assert votes.ballots.item.tolist() == [0, 1]
@@ -516,9 +516,9 @@ def test_notes_say_what_was_left_out() -> None:
     assert read_votes(again, duplicates="all").notes == ()
     for form, table in (("counts", [[0, 0], [1, 2], [0, 0]]), ("probabilities", [[0, 0], [0.5, 0.5], [0, 0]])):
         left = read_votes(np.array(table), form=form, empty="drop")
-        assert (left.item_ids.tolist(), left.notes) == (["1"], ("2 items have no vote; they are left out",))
+        assert (left.item_ids.tolist(), left.notes) == (["1"], ("left out: 2 items without a vote",))
     gaps = np.array([[0, 2, -1], [-1, -1, -1]])
-    assert read_votes(gaps, form="wide", empty="drop").notes == ("1 items have no vote; they are left out",)
+    assert read_votes(gaps, form="wide", empty="drop").notes == ("left out: 1 item without a vote",)
     assert read_votes(gaps[:1], form="wide").notes == ()
 
 

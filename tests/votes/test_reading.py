@@ -166,7 +166,7 @@ def test_gaps_are_named_or_noticed() -> None:
     frame = pd.DataFrame({"item": ["a", "a", "b"], "annotator": ["p", "q", "p"], "label": ["x", "skip", "y"]})
     read = read_votes(frame, gap="skip")
     assert read.classes == ("x", "y")
-    assert read.notes == ("1 rows say 'skip'; they are left out",)
+    assert read.notes == ("left out: 1 row with 'skip'",)
     wide = pd.DataFrame({"item": ["a", "b"], "rater_1": ["x", "."], "rater_2": ["y", "y"]})
     assert ". taken as 'not asked' in 1 cells" in read_votes(wide).provenance
 
@@ -175,7 +175,7 @@ def test_rows_are_left_out_where_asked() -> None:
     frame = pd.DataFrame({"item": ["a", "a", "b"], "label": ["x", "y", "x"], "status": ["ok", "Rejected", "ok"]})
     read = read_votes(frame, without="status=rejected")
     assert as_truth(read) == {"a": {"x": 1}, "b": {"x": 1}}
-    assert read.notes == ("1 rows with status = rejected are left out",)
+    assert read.notes == ("left out: 1 row with status = rejected",)
     with pytest.raises(InputError, match="rows to leave out must be named as column=value"):
         read_votes(frame, without="status")
 

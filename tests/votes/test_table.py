@@ -189,7 +189,7 @@ def test_counts_beyond_exact_sums_are_refused(count: float, got: str) -> None:
 
 
 def test_parts_keep_the_notes() -> None:
-    noted = replace(PEOPLE, notes=("1 rows have no label; they are left out",))
+    noted = replace(PEOPLE, notes=("left out: 1 row without a label",))
     assert noted.take([1]).notes == noted.with_classes(["dog", "cow", "cat"]).notes == noted.notes
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
+import shlex
 import signal
 import sys
 from enum import IntEnum
 from importlib import import_module
+from itertools import pairwise
 from typing import Annotated, Any, cast
 
 import typer
@@ -117,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain("stopped before the end.", Exit.INTERRUPTED)
     except InputError as error:
-        return _complain(str(error), Exit.BAD_INPUT)
+        return _complain(_as_typed(str(error), sys.argv[1:] if arguments is None else arguments), Exit.BAD_INPUT)
     except VotewiseError as error:
         return _complain(str(error), Exit.FAILED)
     except OSError as error:
@@ -173,6 +176,24 @@ def run() -> None:
     for number in handled:
         signal.signal(number, signal.SIG_DFL)  # Python would print a traceback for a Ctrl-C while it shuts down
     sys.exit(128 + received[0] if received else code)
+
+
+def _as_typed(message: str, arguments: list[str]) -> str:
+    """A message whose command is to convert a table, with the output that was named, where that is what was typed."""
+    if arguments[:1] != ["convert"]:
+        return message
+    kept: list[str] = []
+    for before, word in pairwise(arguments):
+        if before in ("-o", "--output"):
+            kept += ["-o", word]
+        elif word.startswith("--output=") or word in ("--dry-run", "--safe-cells"):
+            kept.append(word)
+    return re.sub(
+        r"^(.*type: votewise )inspect (.*)$",
+        lambda found: f"{found[1]}convert {found[2]} {shlex.join(kept)}".rstrip(),
+        message,
+        flags=re.MULTILINE,
+    )
 
 
 def _complain(message: str, code: Exit) -> Exit:

@@ -201,6 +201,43 @@ _WORDS = {
             "annotatorid",
             "raterid",
             "judgeid",
+            # German, French, Spanish, Portuguese, Italian, Dutch
+            "prüfer",
+            "pruefer",
+            "gutachter",
+            "richter",
+            "bewerter",
+            "beurteiler",
+            "verkoster",
+            "kodierer",
+            "codierer",
+            "teilnehmer",
+            "proband",
+            "versuchsperson",
+            "befunder",
+            "annotateur",
+            "évaluateur",
+            "evaluateur",
+            "codeur",
+            "juge",
+            "dégustateur",
+            "degustateur",
+            "relecteur",
+            "anotador",
+            "evaluador",
+            "codificador",
+            "juez",
+            "catador",
+            "revisor",
+            "avaliador",
+            "jurado",
+            "juiz",
+            "annotatore",
+            "valutatore",
+            "giudice",
+            "beoordelaar",
+            "codeerder",
+            "proefpersoon",
         ]
     ),
     "item": frozenset(
@@ -450,7 +487,32 @@ _NO_ANSWER = re.compile(
 )
 
 # What may say so, and is a class as often: of a finding, absent; of an exam, pass; of a claim, a question mark.
-_NO_ANSWER_PERHAPS = re.compile(r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil")
+_NO_ANSWER_PERHAPS = re.compile(
+    r"\?+|absent|missing|refused?|declined|pass(ed)?|blank|empty|null|nil|n/e|n\.e\.|unk|unknown|n\.?/?k\.?"
+)
+
+# What people answer who see that they cannot: forms offer it as an answer among others.
+_UNSURE = re.compile(
+    r"unsure|not sure|undecided|d/?k|don'?t know|do not know|(can'?t|cannot|can not|unable to) (say|tell|judge|decide)"
+)
+
+# In capitals "not evaluated", else "no" in several languages.
+_NOT_EVALUATED = "NE"
+
+# What came of votes: what was settled, what most said, what is held to be true.
+_RESULT = re.compile(
+    r"recon(cil\w*)?|adjudicat(ed|ion)|harmoni[sz]ed|consens\w*|konsens\w*|consenso|final\w*|endg(ü|ue)ltig\w*"
+    r"|d(é|e)finiti[fv]\w*|gold(en)?|truth|ground ?truth|verdict|agreed|resolved|majority|mehrheit\w*|mayor(í|i)a"
+    r"|majorit(é|e|à)|maggioranza|maioria"
+    r"|wahrheit|v(é|e)rit(é|e|à)|verdad|reference|referenz\w*|expert panel|panel|aggregated?|merged|arbitrat(ed|ion)"
+)
+
+# What is computed of numbers, as in the last row of a sheet.
+_SUMMARY = re.compile(
+    r"mean|average|avg|median|mode|kappa|κ|alpha|α|icc|krippendorff|fleiss|agreement|std|sd|stdev|variance|total|sum|percent"
+    r"|mittel(wert)?|durchschnitt|summe|gesamt|standardabweichung|übereinstimmung|moyenne|m(é|e)diane?|m(é|e)dia|medio"
+    r"|promedio|mediana|somme|suma|somma|gemiddelde|totaal|średnia|genomsnitt|medelvärde|gennemsnit|keskiarvo"
+)
 
 _ABOUT_PEOPLE = frozenset(
     [
@@ -565,6 +627,24 @@ def derived(name: str) -> bool:
     return bool(set(words_of(name)) & _DERIVED)
 
 
+def names_a_result(name: str) -> bool:
+    """Whether a name is that of what came of votes, in a few languages: Reconciled, Gold standard, Konsens."""
+    words = _plain_words(name)
+    if _RESULT.fullmatch(" ".join(words)):
+        return True
+    return 0 < len(words) <= 3 and not {*words} & _WORDS["annotator"] and any(_RESULT.fullmatch(one) for one in words)
+
+
+def names_a_summary(name: str, *, wholly: bool = False) -> bool:
+    """Whether a word of a name, or each, is that of a statistic, in a few languages: Mean, Mittelwert, Fleiss' kappa."""
+    found = [_SUMMARY.fullmatch(word) is not None for word in _plain_words(name)]
+    return 0 < len(found) <= 3 and (all(found) if wholly else any(found))
+
+
+def _plain_words(name: str) -> list[str]:
+    return [word for word in re.split(r"[\W\d_]+", _canonical(name)) if len(word) > 1 or word in "κα"]
+
+
 def results(name: str) -> bool:
     """Whether a name is that of a result, which a vote may have as well as an item: winner, final_choice."""
     return derived(name) and set(words_of(name)) & _DERIVED <= {"winner", "final", "rank", "gold", "true", "mode"}
@@ -632,7 +712,14 @@ def says_no_answer(word: str, *, perhaps: bool = False) -> bool:
         perhaps: whether to take words for it, too, that are a class as often.
     """
     plain = " ".join(word.lower().split())
-    return _NO_ANSWER.fullmatch(plain) is not None or (perhaps and _NO_ANSWER_PERHAPS.fullmatch(plain) is not None)
+    if _NO_ANSWER.fullmatch(plain) is not None:
+        return True
+    return perhaps and (word.strip() == _NOT_EVALUATED or _NO_ANSWER_PERHAPS.fullmatch(plain) is not None)
+
+
+def says_unsure(word: str) -> bool:
+    """Whether a cell says that somebody could not decide: unsure, don't know."""
+    return _UNSURE.fullmatch(" ".join(word.lower().replace("’", "'").split())) is not None
 
 
 def stem(name: str) -> str | None:
@@ -666,7 +753,7 @@ def words_of(name: str) -> list[str]:
     """The words of a name, without the prefixes and marks of tools."""
     bare = re.sub(r"^(input|output|answer|assignment|hit|task|golden)[.:]", "", name.strip(), flags=re.IGNORECASE)
     bare = re.sub(r"['’]s\b", "", bare)
-    return [word for word in re.split(r"[^a-z0-9]+", _canonical(bare)) if word]
+    return [word for word in re.split(r"[\W_]+", _canonical(bare)) if word]
 
 
 def may_count_rows(name: str) -> bool:

@@ -17,6 +17,7 @@ from typing import IO
 import numpy as np
 
 from votewise._errors import InputError
+from votewise._text import counted
 from votewise.votes.bounds import check_cells, check_columns, check_memory, read_unpacked
 from votewise.votes.reading import Reading
 
@@ -87,14 +88,14 @@ def see_layout(path: Path, asked: Reading) -> Layout:
     rows = list(_cells(lines, separator, quote))
     skipped = asked.skip_rows if asked.skip_rows is not None else _title_rows(rows)
     if skipped and asked.skip_rows is None:
-        notes.append(f"{skipped} rows above the column names are left out")
+        notes.append(f"left out: {counted(skipped, 'row')} above the column names")
     headers = asked.header_rows if asked.header_rows is not None else _header_rows(rows[skipped:])
     names = _joined_names(rows[skipped : skipped + headers])
     if headers > 1 and asked.header_rows is None:
         notes.append(
             f"the columns are named by {headers} rows together"
             if names
-            else f"{headers - 1} rows below the column names hold no data; they are left out"
+            else f"left out: {counted(headers - 1, 'row')} without data below the column names"
         )
     return Layout(encoding, separator, quote, headers, skipped, names, tuple(notes), columns)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from votewise._checks import check_length, first_few
 from votewise._errors import InputError
+from votewise._text import counted
 from votewise.votes.bounds import check_counts
 from votewise.votes.encode import IndexArray, encode_few, encode_many, text_array
 from votewise.votes.table import MOST_VOTES, Ballots, Votes, compact_annotators, sort_classes
@@ -155,7 +156,7 @@ def _weights(times: pl.Series, *, whole: bool) -> npt.NDArray[np.float64]:
 
 def empty_items(number: int) -> list[str]:
     """What to say of items that nobody voted on."""
-    return [f"{number:,} items have no vote; they are left out"] if number else []
+    return [f"left out: {counted(number, 'item')} without a vote"] if number else []
 
 
 def as_text(column: pl.Series, role: str) -> pl.Series:
@@ -248,8 +249,8 @@ def _dropped(
     gaps = 0 if marked is None or rules.missing == "gap" else int(marked.sum())
     missing, again = len(kept) - labelled - gaps, labelled - int(kept.sum())
     return [
-        *([f"{missing:,} rows have no label; they are left out"] if missing and rules.missing == "drop" else []),
-        *([f"{gaps:,} rows say {first_few(sorted(rules.gaps))}; they are left out"] if gaps else []),
+        *([f"left out: {counted(missing, 'row')} without a label"] if missing and rules.missing == "drop" else []),
+        *([f"left out: {counted(gaps, 'row')} with {first_few(sorted(rules.gaps))}"] if gaps else []),
         *([f"{again:,} votes were repeated by the same annotator; the last one counts"] if again else []),
     ]
 

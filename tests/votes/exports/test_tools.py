@@ -35,7 +35,7 @@ class Expected(NamedTuple):
     options: dict[str, str] = {}  # noqa: RUF012
 
 
-UNVOTED = "1 items have no vote; they are left out"
+UNVOTED = "left out: 1 item without a vote"
 AGAIN = "1 answers were given again by the same person; the last one counts"
 EXPECTED = {
     "label_studio.json": Expected(
@@ -79,7 +79,7 @@ EXPECTED = {
         {"rec-1": {"negative": 1, "positive": 1}, "rec-2": {"positive": 1}},
         ["ann", "ben"],
         "Argilla 1 export, one vote per record",
-        ("answers left out: 1 discarded", "2 items have no vote; they are left out"),
+        ("answers left out: 1 discarded", "left out: 2 items without a vote"),
         {"empty": "drop"},
     ),
     "prodigy_choice.jsonl": Expected(
@@ -407,7 +407,7 @@ def test_items_without_votes(tmp_path: Path) -> None:
     )
     kept = read_votes(path, empty="drop")
     assert given_counts(kept) == {"1": {"a": 1}}
-    assert kept.notes == ("answers left out: 1 empty", "2 items have no vote; they are left out")
+    assert kept.notes == ("answers left out: 1 empty", "left out: 2 items without a vote")
     with pytest.raises(InputError, match=r"1 have none \('3'\)"):
         read_votes(write(path, [task(3, [])]), empty="drop")
     with pytest.raises(InputError, match="but this Label Studio export has none"):

@@ -12,6 +12,7 @@ import numpy as np
 
 from votewise._checks import first_few
 from votewise._errors import InputError
+from votewise._text import counted
 from votewise.votes.forms.newest import in_order_of_time, time_columns
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table, engine_errors
@@ -53,11 +54,11 @@ def rows_of(table: Table, plan: Reading, columns: Sequence[str], few: Sequence[s
             if blank is not None:
                 frame = frame.filter(~blank)
                 inside = int(blank.sum()) - int(blank.reverse().cum_prod().sum())
-                notes += [f"{inside:,} blank rows are left out"] if inside else []
+                notes += [f"left out: {counted(inside, 'blank row')}"] if inside else []
             again = _repeated_names(frame, columns)
             if again is not None:
                 frame = frame.filter(~again)
-                notes.append(f"{int(again.sum()):,} rows repeat the column names; they are left out")
+                notes.append(f"left out: {counted(int(again.sum()), 'row')} with the column names again")
     frame, told = leave_out(filled_down(frame, plan.fill), plan.without)
     frame, in_order = in_order_of_time(frame, plan, times) if times else (frame, [])
     return Rows(frame, (*notes, *told, *in_order))
@@ -87,7 +88,7 @@ def leave_out(frame: pl.DataFrame, without: Sequence[str]) -> tuple[pl.DataFrame
         hit = words.str.contains(f"^(?s:{fnmatch.translate(value.lower())[4:-3]})$")
         if hit.any():
             frame = frame.filter(~hit)
-            notes.append(f"{int(hit.sum()):,} rows with {column} = {value} are left out")
+            notes.append(f"left out: {counted(int(hit.sum()), 'row')} with {column} = {value}")
     return frame, notes
 
 

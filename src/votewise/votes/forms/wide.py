@@ -10,6 +10,7 @@ import numpy as np
 
 from votewise._checks import check_item_ids, first_few
 from votewise._errors import InputError
+from votewise.votes.columns import is_unnamed
 from votewise.votes.forms.rows import Rules, binned, items_of, rows_of
 from votewise.votes.reading import Reading
 from votewise.votes.sources import Table
@@ -51,7 +52,13 @@ def read(table: Table, plan: Reading, rules: Rules) -> Votes:
         owners = _repeated(raters, frame.height)
     where = "row numbers" if not plan.item else f"items in {' + '.join(map(repr, plan.item))}"
     return _tallied(
-        items, owners, labels, plan, rules, f"wide table, {where}, {len(raters)} annotator columns", rows.notes
+        items,
+        owners,
+        labels,
+        plan,
+        rules,
+        f"wide table, {where}, {len(raters)} annotator columns",
+        (*rows.notes, *_unused(table, plan)),
     )
 
 
@@ -70,7 +77,17 @@ def read_survey(table: Table, plan: Reading, rules: Rules) -> Votes:
         items = pl.concat([as_text(frame[name], "item").rename("item") for name in plan.item_ids])
     where = f"annotators in {plan.annotator!r}" if plan.annotator else "a row for each annotator"
     labels = _stacked(frame, asked)
-    return _tallied(items, owners, labels, plan, rules, f"survey, {where}, {len(asked)} item columns", rows.notes)
+    notes = (*rows.notes, *_unused(table, plan))
+    return _tallied(items, owners, labels, plan, rules, f"survey, {where}, {len(asked)} item columns", notes)
+
+
+def _unused(table: Table, plan: Reading) -> list[str]:
+    """What to say of columns that nobody named, and that are no votes."""
+    conditions = [condition.partition("=")[0].strip() for condition in plan.without]
+    named = (*plan.item, *plan.raters, *plan.rater_ids, *plan.item_columns, *plan.item_ids, *plan.ignored, *conditions)
+    used = {*named, plan.annotator}
+    left = [name for name in table.names if name not in used and not is_unnamed(name)]
+    return [f"not used: {first_few(left)}"] if left else []
 
 
 def _check_parallel(role: str, ids: Sequence[str], labels: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ from votewise.votes.guessing.numbers import (
     guess_shares_of_number,
 )
 from votewise.votes.guessing.one_hot import guess_one_hot, is_mark
+from votewise.votes.guessing.results import doubt_results
 from votewise.votes.guessing.survey import guess_grid, guess_items_in_columns, guess_people_in_rows, guess_survey
 from votewise.votes.guessing.wide import guess_numbered_raters, guess_shared_values, guess_shared_words, guess_wide
 from votewise.votes.profile import Column
@@ -49,6 +50,7 @@ def guess(columns: dict[str, Column], rows: int, *, whole: bool, asked: Reading)
         plan = way(look)
         if plan is not None:
             _rows_apart(look, plan)
+            doubt_results(look, plan)
             for name in {*merged} & {*plan.item}:
                 look.doubt(
                     "every row needs an item",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 
 from votewise._checks import first_few
@@ -18,6 +21,7 @@ from votewise.votes.guessing.roles import (
     people_order,
 )
 from votewise.votes.guessing.sides import doubt_sides
+from votewise.votes.guessing.wide import check_words
 from votewise.votes.profile import BITS, determines, joint_codes, unique_pairs
 from votewise.votes.reading import Reading
 
@@ -60,8 +64,7 @@ def guess_long(look: Look) -> Reading | None:
     doubt_sides(look, item, label)
     counted = find_count(look, item, annotator, label)
     if label is not None:
-        check_label(look, label)
-        _grid_of_classes(look, item, annotator, label)
+        _check_answers(look, item, annotator, label)
     if item is not None and annotator is not None and label is not None and not asked.label and not asked.annotator:
         annotator, label, counted = _counts_of_labels(look, item, annotator, label, counted)
     named = asked.form or asked.label or annotator or known("label", look.names)
@@ -107,7 +110,11 @@ def _people_in_columns(look: Look, item: tuple[str, ...], annotator: str, label:
     if len(alike) < 2:
         return None
     side_by_side = concord(look, alike)
-    if not side_by_side > agreement(joint_codes(columns[name] for name in item), columns[label]) + 0.2:
+    groups = joint_codes(columns[name] for name in item)
+    least = (
+        0.05 if _counts_rows(groups.tolist(), columns[annotator].values, columns[annotator].cells.to_list()) else 0.2
+    )
+    if not side_by_side > agreement(groups, columns[label]) + least:
         return None
     key = tuple(name for name in columns if name in (*item, annotator))
     look.doubts.clear()
@@ -118,6 +125,27 @@ def _people_in_columns(look: Look, item: tuple[str, ...], annotator: str, label:
         {"form": "wide", "raters": alike, "item": key},
     )
     return Reading(form="wide", item=key, raters=alike)
+
+
+def _check_answers(look: Look, item: tuple[str, ...] | None, annotator: str | None, label: str) -> None:
+    """Doubt labels that are no classes, or not all."""
+    columns = look.columns
+    check_label(look, label)
+    if label in columns and item and all(name in columns for name in item):
+        check_words(look, [columns[label]], joint_codes(columns[name] for name in item))
+    _grid_of_classes(look, item, annotator, label)
+
+
+def _counts_rows(groups: Sequence[int], values: Sequence[str], cells: Sequence[str | None]) -> bool:
+    """Whether cells count the rows of each group from 1 on, as parts of an item are counted sooner than annotators."""
+    last: Counter[int] = Counter()
+    if not all(value.isdigit() for value in values):
+        return False
+    for group, cell in zip(groups, cells, strict=True):
+        last[group] += 1
+        if cell is None or int(cell) != last[group]:
+            return False
+    return True
 
 
 def _counts_of_labels(

@@ -104,18 +104,42 @@ def find_pair(
 def item_by_content(look: Look, items: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
     """The item where no name speaks for one, and nobody is known: a column that recurs, in which answers agree."""
     columns = look.columns
-
-    def is_judged(name: str) -> bool:
-        answers = [one for one in look.names if one != name and columns[one].is_few and columns[one].distinct > 1]
-        return look.rows < ROWS_THAT_TELL or any(agreement(columns[name].codes, columns[one]) > 0.1 for one in answers)
-
     found = next(
-        (one for one in items if recurs(look, one[0]) and columns[one[0]].kind != "few values" and is_judged(one[0])),
+        (
+            one
+            for one in items
+            if recurs(look, one[0]) and columns[one[0]].kind != "few values" and _is_judged(look, one[0])
+        ),
         None,
     )
     if found is not None:
         look.doubt("the item column must be known", f"{found[0]!r} may be", {"item": found})
     return found
+
+
+def _is_judged(look: Look, name: str) -> bool:
+    """Whether answers agree in the values of a column, as far as there are enough of them to tell."""
+    columns = look.columns
+    answers = [one for one in look.names if one != name and columns[one].is_few and columns[one].distinct > 1]
+    return look.rows < ROWS_THAT_TELL or any(agreement(columns[name].codes, columns[one]) > 0.1 for one in answers)
+
+
+def _item_of_runs(look: Look, run: str, items: Sequence[tuple[str, ...]], person: str) -> tuple[str, ...] | None:
+    """The item where a column names single votes; annotators may have voted again on a few items. Doubted."""
+    if look.rows < 2 * ROWS_THAT_TELL or look.columns[run].distinct < look.rows:
+        return None
+    for item in items:
+        column = look.columns[item[0]]
+        pairs = len(np.unique(joint_codes([column, look.columns[person]])))
+        often = 2 * column.distinct <= look.rows and column.filled == look.rows
+        if often and column.distinct > 3 and pairs >= 0.9 * look.rows and _is_judged(look, item[0]):
+            look.doubt(
+                "the item column must name items",
+                f"{run!r} has a value of its own in every row, as votes have; {item[0]!r} may name items",
+                {"item": item, "annotator": person},
+            )
+            return item
+    return None
 
 
 def _item_of_people(
@@ -127,6 +151,8 @@ def _item_of_people(
     first = items[0] if items else None
     if first is None or not (known("item", first) or says("item", first[0])):
         first = None
+    elif best is None and not known("item", first) and (found := _item_of_runs(look, first[0], items, person)):
+        return found
     elif best is None or best == first or same_parts(look, first[0], best[0]):
         return _checked_pairs(look, first, person, label)
     if best is None:

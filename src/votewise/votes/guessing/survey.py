@@ -16,6 +16,9 @@ from votewise.votes.guessing.wide import check_gaps, numbered_blocks, sharing_va
 from votewise.votes.profile import Column
 from votewise.votes.reading import Reading
 
+# A scale has no more levels than these.
+_MOST_LEVELS = 25
+
 
 def guess_grid(look: Look) -> Reading | None:
     """A form with a grid: a row is a person, and the columns are called 'Question? [item]'."""
@@ -64,6 +67,12 @@ def _people_in_rows(look: Look, *, named: bool) -> Reading | None:
     people = [asked.annotator] if asked.annotator in people else people
     if named != bool(people):
         return None
+    answers = [
+        name for name in look.names if columns[name].is_few and name not in (*unlike, *asked.item) and not derived(name)
+    ]
+    # Few people may all differ in an item.
+    words = {word for name in answers for word in columns[name].values}
+    unlike = [name for name in unlike if name in people or not words.issuperset(columns[name].values)]
     answers = [
         name for name in look.names if columns[name].is_few and name not in (*unlike, *asked.item) and not derived(name)
     ]
@@ -117,7 +126,28 @@ def _answers_alike(look: Look, names: Sequence[str]) -> list[str]:
     alike = max(sharing_values(look, names), key=len, default=[])
     alike = [name for name in names if name in alike]
     numbered = max((block for block in numbered_blocks(look).values()), key=len, default=[])
+    mine = [name for name in numbered if name in names]
+    if set(alike) & set(mine) and _on_one_scale(look, mine):
+        return mine
     return [name for name in alike if name in numbered] if 2 * len(set(alike) & set(numbered)) > len(alike) else alike
+
+
+def _on_one_scale(look: Look, names: Sequence[str]) -> bool:
+    """Whether columns hold levels of one scale, of which some may use the lower and some the upper part.
+
+    The first and the last row are left out: they may hold means.
+    """
+    tables = [column.numbers[1:-1] for name in names if (column := look.columns[name]).numbers is not None]
+    if len(tables) < len(names) or len(tables) < 3 or look.rows < 4:
+        return False
+    levels = np.unique(np.concatenate(tables))
+    levels = levels[~np.isnan(levels)]
+    return bool(
+        1 < len(levels) <= _MOST_LEVELS
+        and (levels * 4 % 1 == 0).all()
+        and np.ptp(levels) <= _MOST_LEVELS
+        and np.diff(levels).max() <= max(1, np.ptp(levels) / 4)
+    )
 
 
 def _agreements(look: Look, block: Sequence[str]) -> tuple[float, float]:

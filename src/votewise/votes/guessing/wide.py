@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from votewise._checks import first_few
 from votewise.votes.columns import (
@@ -18,6 +19,7 @@ from votewise.votes.columns import (
     says,
     says_no_answer,
     says_nothing,
+    says_unsure,
     speaks_of_raters,
     stem,
 )
@@ -253,7 +255,7 @@ def check_gaps(look: Look, raters: Sequence[str]) -> None:
             {"classes": tuple(named)},
         )
         return
-    _check_words(look, columns)
+    check_words(look, columns)
     words = {_plain(word) for column in columns for word in column.values}
     if "-1" not in words or any(word.startswith("-") and word[1:].isdigit() and word != "-1" for word in words):
         return
@@ -270,15 +272,25 @@ def check_gaps(look: Look, raters: Sequence[str]) -> None:
         )
 
 
-def _check_words(look: Look, columns: Sequence[Column]) -> None:
-    """Doubt words that may say that there is no answer; where raters agree on them, they are classes sooner."""
+def check_words(look: Look, columns: Sequence[Column], items: npt.NDArray[np.int64] | None = None) -> None:
+    """Doubt words that may say that there is no answer; where raters agree on them, they are classes sooner.
+
+    Args:
+        look: the table.
+        columns: what was said.
+        items: the item of each row; each row is one if left out.
+    """
     asked = look.asked
     every = sorted({word for column in columns for word in column.values} - {*asked.gaps, *asked.classes})
     if "+" in every and any("-" in column.marks for column in columns):
         every.append("-")
     may = [word for word in every if says_no_answer(word, perhaps=True)]
-    gaps = [word for word in may if not _agreed_on(columns, word)]
-    words = [word for word in may if word in gaps or says_no_answer(word)]
+    if len(every) - len(may) < 2:  # present and absent, pass and fail
+        may = [word for word in every if says_no_answer(word)]
+    may = [word for word in may if word != "NE" or not {"N", "S", "E", "W", "NW", "SE", "SW"} & {*every}]
+    gaps = [word for word in may if not _agreed_on(columns, word, items)]
+    unsure = [word for word in every if says_unsure(word) and not _agreed_on(columns, word, items)]
+    words = [*(word for word in may if word in gaps or says_no_answer(word)), *unsure]
     if not words or asked.bins or asked.classes or len(words) == len(every):
         return
     said = ",".join(words)
@@ -293,12 +305,12 @@ def _check_words(look: Look, columns: Sequence[Column]) -> None:
     )
 
 
-def _agreed_on(columns: Sequence[Column], word: str = "-1") -> bool:
+def _agreed_on(columns: Sequence[Column], word: str = "-1", items: npt.NDArray[np.int64] | None = None) -> bool:
     """Whether raters agree on a word in an item beyond chance, as on a class; nobody agrees on not being asked."""
     import polars as pl
 
     said = pl.concat([column.cells.alias("said") == word for column in columns])
-    rows = np.tile(np.arange(len(columns[0].cells)), len(columns))
+    rows = np.tile(np.arange(len(columns[0].cells)) if items is None else items, len(columns))
     most = rows.max(initial=0) >= ROWS_THAT_TELL and 0 < said.mean() < 0.5  # type: ignore[operator]
     return bool(most and agreement(rows, Column("said", said.cast(pl.String))) > 0.15)
 
@@ -514,4 +526,5 @@ def guess_shared_words(look: Look) -> Reading | None:
         )
     if item is not None and columns[item].distinct < look.rows:
         return None
+    check_gaps(look, block)
     return Reading(form="wide", item=(item,) if item else (), raters=tuple(block))
