@@ -33,7 +33,7 @@ MATERIAL = feature_material()
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """Ray as a caller may have started it, whose workers find the classes of tests."""
-    ray = backend._ray(alone=True)
+    ray = backend._import_ray(alone=True)
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
     yield ray
@@ -65,7 +65,7 @@ def test_records_are_those_of_other_processes(tmp_path: Path, monkeypatch: pytes
     stores, told = [RecordStore(tmp_path / name) for name in ("ray", "processes")], []
     execute([*runs, *measured], MATERIAL, stores[0], backend=Ray(jobs=2), tell=told.append)
     execute([*runs, *measured], MATERIAL, stores[1], backend=Processes(2))
-    assert not backend._ray(alone=True).is_initialized(), "what it started is ended"
+    assert not backend._import_ray(alone=True).is_initialized(), "what it started is ended"
     for part in (lambda store: store, helper_run_store, measurement_store):
         ours, theirs = map(part, stores)
         assert ours.ids() == theirs.ids() != []

@@ -192,6 +192,13 @@ def test_cells_that_count_votes(times: int, tmp_path: Path) -> None:
     refused("a cell may count 10,000 votes|count more than 4,194,304", path, form="lists", item="item", label="labels")
 
 
+def test_numbers_as_large_as_floats_go(tmp_path: Path) -> None:
+    """Four times such a number is none."""
+    rows = "".join(f'{{"id": "i{n}", "a": "{"1e308" if n == 3 else n % 4 + 1}", "b": "{n % 3}"}}\n' for n in range(8))
+    with pytest.raises(InputError, match=r"counts must sum to less than 2\*\*53, but they sum to 1e\+308"):
+        read_votes(written(tmp_path / "a.jsonl", rows))
+
+
 def test_counts_beyond_whole_numbers(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "item,label,count\na,x,1e300\na,y,2\nb,x,1\n")
     refused("counts must sum to less than", path, item="item", label="label", count="count")

@@ -636,7 +636,7 @@ def names_a_result(name: str) -> bool:
 
 
 def names_a_summary(name: str, *, wholly: bool = False) -> bool:
-    """Whether a word of a name, or each, is that of a statistic, in a few languages: Mean, Mittelwert, Fleiss' kappa."""
+    """Whether a word of a name, or each, is a statistic in one of a few languages: Mean, Mittelwert, Fleiss' kappa."""
     found = [_SUMMARY.fullmatch(word) is not None for word in _plain_words(name)]
     return 0 < len(found) <= 3 and (all(found) if wholly else any(found))
 

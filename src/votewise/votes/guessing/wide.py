@@ -111,7 +111,7 @@ def on_a_grid(columns: Iterable[Column]) -> bool:
     """Whether numbers are quarters at the finest, and few: levels of a scale."""
     values = {value for column in columns if column.numbers is not None for value in np.unique(column.numbers)}
     return len({value for value in values if value == value}) <= 25 and all(
-        value * 4 % 1 == 0 for value in values if value == value
+        float(value) % 0.25 == 0 for value in values if value == value
     )
 
 
